@@ -2,7 +2,7 @@
 Write sql/schema.sql from the catalogue of a migrated database: python -m ops.schema.
 
 It shows each table with its columns, comments, constraints, indexes and triggers, and each view. A
-comment comes from sql/comments.sql. The embedded PostgreSQL runs in a temporary folder.
+comment comes from `COMMENT ON` in a migration. The embedded PostgreSQL runs in a temporary folder.
 """
 
 from __future__ import annotations
@@ -21,9 +21,9 @@ from service.store.migrate import migrate
 
 HEADER = """\
 -- The tables and views of this release, as documentation. Written by `python -m ops.schema` from a
--- migrated database; no program reads it. A change of the schema is a new file in sql/migrations; a
--- comment is changed in sql/comments.sql. Functions are in sql/functions, one a file, and what each
--- role may do in sql/privileges.sql.
+-- migrated database; no program reads it. A change of the schema, or of a comment, is a new file in
+-- sql/migrations. Functions are in sql/functions, one a file, and what each role may do in
+-- sql/privileges.sql.
 """
 
 RELATIONS = """

@@ -24,6 +24,7 @@ from service.shx.canonical import RecordError
 from service.shx.tlog.notes import parse_note
 from service.store.database import Database, DatabaseError, UndefinedTable
 from service.store.events import StoreUnavailable
+from service.store.migrate import superseded
 
 _log = structlog.stdlib.get_logger("shithead.start")
 
@@ -87,7 +88,7 @@ def check_start(settings: Settings, now: datetime | None = None) -> None:
         if keyring is not None:
             _check_current(keyring, settings, database, note)
         check_clock(database, now)
-        if database.fetch("upgrade_finished") == [(False,)]:
+        if superseded(database.fetch):
             _log.warning(
                 "the upgrade is not finished",
                 advice="when only this release runs: `shithead migrate --finish`",

@@ -71,9 +71,9 @@ GRANT SELECT ON trail TO shithead_auditor;
 REVOKE ALL ON FUNCTION
     append_events, append_stream, open_stream, refuse_version, keep_answer, summarise_game,
     summarise_table, refuse_change, refuse_delete, check_archived, archive_stream, claim_outbox,
-    purge_answers, create_player, rotate_token, recover_player, erase_player, record_refusal,
-    record_attempt, check_refusals, record_reading, save_ruleset, come_back, put_off, listed_for,
-    summarise_dispute, keep_facts, try_append_events, append_move, append_game_move,
+    purge_answers, create_player, erase_player,
+    record_attempt, check_refusals, record_reading, save_ruleset, come_back, put_off,
+    summarise_dispute, keep_facts, try_append_events, append_game_move,
     refuse_after_seal, refuse_after_close,
     is_over, refuse_future, prev_of
 FROM PUBLIC;
@@ -97,10 +97,10 @@ REVOKE ALL ON FUNCTION append_log, sign_log_head, keep_cosignature, refuse_log_c
 REVOKE ALL ON FUNCTION note_act, rename_player, purge_refusals, purge_players, hold_players
 FROM PUBLIC;
 
-REVOKE ALL ON FUNCTION refuse_over_quota, save_ruleset_within, may_see_game, look_up, look_up_request
+REVOKE ALL ON FUNCTION refuse_over_quota, save_ruleset_within, may_see_game, look_up_request
 FROM PUBLIC;
 
-GRANT EXECUTE ON FUNCTION save_ruleset_within, may_see_game, look_up, look_up_request
+GRANT EXECUTE ON FUNCTION save_ruleset_within, may_see_game, look_up_request
 TO shithead_service;
 
 REVOKE ALL ON FUNCTION
@@ -113,7 +113,7 @@ GRANT EXECUTE ON FUNCTION issue_token, end_token, note_token_use TO shithead_ser
 GRANT EXECUTE ON FUNCTION append_log, sign_log_head, keep_cosignature TO shithead_service;
 
 REVOKE ALL ON FUNCTION
-    put_off_dispute, set_name, set_recovery, note_able, probe_write, keep_ratings, result_is
+    put_off_dispute, note_able, probe_write, keep_ratings, result_is
 FROM PUBLIC;
 
 GRANT EXECUTE ON FUNCTION put_off_dispute, note_able, probe_write, keep_ratings, result_is
@@ -155,9 +155,8 @@ GRANT EXECUTE ON FUNCTION purge_refusals, purge_players TO shithead_service;
 
 GRANT EXECUTE ON FUNCTION
     append_events, claim_outbox, purge_answers, create_player, record_attempt, record_reading,
-    save_ruleset, come_back, put_off, listed_for, keep_facts, try_append_events, append_game_move
+    save_ruleset, come_back, put_off, keep_facts, try_append_events, append_game_move
 TO shithead_service;
 
--- Not granted, and not revoked here: rotate_token, recover_player, erase_player, set_name, set_recovery
--- and record_refusal. Processes of earlier releases call them, so a database on which such a release
--- has run keeps its grants until `shithead migrate --finish` (sql/queries/finish_upgrade.sql).
+-- A function of an earlier release, which is in the database and not in sql/functions, keeps its grants
+-- until `shithead migrate --finish` drops it.

@@ -1,7 +1,7 @@
 -- The tables and views of this release, as documentation. Written by `python -m ops.schema` from a
--- migrated database; no program reads it. A change of the schema is a new file in sql/migrations; a
--- comment is changed in sql/comments.sql. Functions are in sql/functions, one a file, and what each
--- role may do in sql/privileges.sql.
+-- migrated database; no program reads it. A change of the schema, or of a comment, is a new file in
+-- sql/migrations. Functions are in sql/functions, one a file, and what each role may do in
+-- sql/privileges.sql.
 
 -- The migrations applied to this database.
 CREATE TABLE applied_migrations (
@@ -11,7 +11,7 @@ CREATE TABLE applied_migrations (
     CONSTRAINT applied_migrations_pkey PRIMARY KEY (name)
 );
 
--- The files of functions, comments and privileges, which are applied again when they change.
+-- The files of functions and privileges, which are applied again when they change.
 CREATE TABLE applied_files (
     name        text NOT NULL,      -- of a file that is applied again when it changes
     checksum    bytea NOT NULL,     -- SHA-256 of the file
@@ -129,6 +129,34 @@ CREATE TABLE players (
 );
 CREATE INDEX players_erased ON players (erased_at) WHERE (erased_at IS NOT NULL);
 
+-- The bearer tokens of players: several a player, each with what it permits. One that ends is
+-- deleted, at once or, after its end, with the next that is issued.
+CREATE TABLE tokens (
+    token_id    uuid NOT NULL,
+    token_hash  bytea NOT NULL,     -- SHA-256; the token itself is not stored
+    player_id   uuid NOT NULL,
+    name        text NOT NULL,      -- given by the player; registration, recovery, renewed
+    scopes      text[] NOT NULL,    -- of read, play, dispute, account; never changed
+    created_at  timestamptz NOT NULL,
+    ends_at     timestamptz,        -- null: no end
+    used_on     date,               -- day of the last use, in UTC; null before the first
+    CONSTRAINT tokens_pkey PRIMARY KEY (token_hash),
+    CONSTRAINT tokens_id_unique UNIQUE (token_id),
+    CONSTRAINT tokens_scopes_known CHECK (cardinality(scopes) > 0 AND scopes <@ ARRAY['read', 'play', 'dispute', 'account'])
+);
+CREATE INDEX tokens_by_player ON tokens (player_id);
+
+-- Custom rulesets. The id is the hash of the settings, so a row never changes.
+CREATE TABLE rulesets_custom (
+    ruleset_id  text NOT NULL,
+    name        text NOT NULL,
+    owner       uuid NOT NULL,      -- player
+    document    text NOT NULL,      -- JSON
+    created_at  timestamptz NOT NULL,
+    CONSTRAINT rulesets_custom_pkey PRIMARY KEY (ruleset_id)
+);
+CREATE INDEX rulesets_custom_by_owner ON rulesets_custom (owner);
+
 -- A summary of a game, written by the append that changes it, like those in game_seats, tables and
 -- table_seats.
 CREATE TABLE games (
@@ -170,6 +198,32 @@ CREATE TABLE game_seats (
 );
 CREATE INDEX game_seats_by_player_and_age ON game_seats (player_id, dealt_at DESC, game_id DESC) WHERE (player_id IS NOT NULL);
 
+-- Games with their seats and the names of their players.
+CREATE VIEW game_rows AS
+ SELECT game_id,
+    table_id,
+    hand,
+    ruleset_id,
+    status,
+    version,
+    turn,
+    dealer,
+    created_at,
+    ended_at,
+    reason,
+    shithead,
+    places,
+    public,
+    wake_kind,
+    wake_at,
+    wake_seat,
+    back,
+    ( SELECT jsonb_agg(jsonb_build_object('seat', s.seat, 'kind', s.kind, 'bot', s.bot, 'player', s.player_id, 'name', p.name) ORDER BY s.seat) AS jsonb_agg
+           FROM game_seats s
+             LEFT JOIN players p ON p.player_id = s.player_id
+          WHERE s.game_id = g.game_id) AS seats
+   FROM games g;
+
 -- A summary of a table.
 CREATE TABLE tables (
     table_id     uuid NOT NULL,
@@ -201,6 +255,24 @@ CREATE TABLE table_seats (
 );
 CREATE INDEX table_seats_by_player ON table_seats (player_id) WHERE (player_id IS NOT NULL);
 
+-- Tables with their seats and the names of their players.
+CREATE VIEW table_rows AS
+ SELECT table_id,
+    host,
+    version,
+    status,
+    public,
+    ruleset_id,
+    invite_hash,
+    created_at,
+    hand,
+    game_id,
+    ( SELECT jsonb_agg(jsonb_build_object('seat', s.seat, 'kind', s.kind, 'bot', s.bot, 'player', s.player_id, 'name', p.name) ORDER BY s.seat) AS jsonb_agg
+           FROM table_seats s
+             LEFT JOIN players p ON p.player_id = s.player_id
+          WHERE s.table_id = t.table_id) AS seats
+   FROM tables t;
+
 -- Refused moves, encrypted by the service, because they name cards that the player may hold.
 -- `arrival` numbers the attempts of a game; null in rows from before migration 0009.
 CREATE TABLE refusals (
@@ -230,60 +302,117 @@ CREATE TRIGGER readings_never_change BEFORE DELETE OR UPDATE OR TRUNCATE ON read
     FOR EACH STATEMENT
     EXECUTE FUNCTION refuse_change();
 
--- Custom rulesets. The id is the hash of the settings, so a row never changes.
-CREATE TABLE rulesets_custom (
-    ruleset_id  text NOT NULL,
-    name        text NOT NULL,
-    owner       uuid NOT NULL,      -- player
-    document    text NOT NULL,      -- JSON
-    created_at  timestamptz NOT NULL,
-    CONSTRAINT rulesets_custom_pkey PRIMARY KEY (ruleset_id)
+-- Notes of players on events of a game: outside the record, deleted with the player.
+CREATE TABLE notes (
+    game_id     uuid NOT NULL,
+    author      uuid NOT NULL,
+    seq         integer NOT NULL,
+    words       text NOT NULL,
+    visibility  text NOT NULL,      -- me: the author alone; dispute: also the seats of the game and the referees of its disputes
+    at          timestamptz NOT NULL,
+    CONSTRAINT notes_pkey PRIMARY KEY (game_id, author, seq),
+    CONSTRAINT notes_have_a_visibility CHECK (visibility = ANY (ARRAY['me', 'dispute']))
 );
-CREATE INDEX rulesets_custom_by_owner ON rulesets_custom (owner);
+CREATE INDEX notes_by_author ON notes (author);
 
--- Games with their seats and the names of their players.
-CREATE VIEW game_rows AS
- SELECT game_id,
-    table_id,
-    hand,
-    ruleset_id,
-    status,
-    version,
-    turn,
-    dealer,
-    created_at,
-    ended_at,
-    reason,
-    shithead,
-    places,
-    public,
-    wake_kind,
-    wake_at,
-    wake_seat,
-    back,
-    ( SELECT jsonb_agg(jsonb_build_object('seat', s.seat, 'kind', s.kind, 'bot', s.bot, 'player', s.player_id, 'name', p.name) ORDER BY s.seat) AS jsonb_agg
-           FROM game_seats s
-             LEFT JOIN players p ON p.player_id = s.player_id
-          WHERE s.game_id = g.game_id) AS seats
-   FROM games g;
+-- Players whom a player does not want beside them: no invitation or seek seats them together.
+CREATE TABLE blocks (
+    player   uuid NOT NULL,      -- who blocks, and alone may see it
+    blocked  uuid NOT NULL,
+    at       timestamptz NOT NULL,
+    CONSTRAINT blocks_pkey PRIMARY KEY (player, blocked),
+    CONSTRAINT blocks_name_another CHECK (player <> blocked)
+);
+CREATE INDEX blocks_by_blocked ON blocks (blocked);
 
--- Tables with their seats and the names of their players.
-CREATE VIEW table_rows AS
- SELECT table_id,
-    host,
-    version,
-    status,
-    public,
-    ruleset_id,
-    invite_hash,
-    created_at,
-    hand,
-    game_id,
-    ( SELECT jsonb_agg(jsonb_build_object('seat', s.seat, 'kind', s.kind, 'bot', s.bot, 'player', s.player_id, 'name', p.name) ORDER BY s.seat) AS jsonb_agg
-           FROM table_seats s
-             LEFT JOIN players p ON p.player_id = s.player_id
-          WHERE s.table_id = t.table_id) AS seats
-   FROM tables t;
+-- Invitations of players to tables by their hosts: outside the streams. A row ends with the
+-- player's seat, with the table, and if the host withdraws it.
+CREATE TABLE invitations (
+    table_id     uuid NOT NULL,
+    player       uuid NOT NULL,
+    at           timestamptz NOT NULL,
+    declined_at  timestamptz,        -- null while it is open
+    CONSTRAINT invitations_pkey PRIMARY KEY (table_id, player)
+);
+CREATE INDEX invitations_by_player ON invitations (player);
+
+-- Invitations that their player may see: nobody at the table and the player block one another.
+CREATE VIEW open_invitations AS
+ SELECT i.table_id,
+    i.player,
+    i.at,
+    t.host,
+    t.version,
+    t.ruleset_id,
+    t.public
+   FROM invitations i
+     JOIN tables t ON t.table_id = i.table_id
+  WHERE i.declined_at IS NULL AND t.status <> 'closed' AND NOT (EXISTS ( SELECT
+           FROM blocks b
+          WHERE b.player = i.player AND (b.blocked = t.host OR (b.blocked IN ( SELECT s.player_id
+                   FROM table_seats s
+                  WHERE s.table_id = i.table_id))) OR b.blocked = i.player AND (b.player = t.host OR (b.player IN ( SELECT s.player_id
+                   FROM table_seats s
+                  WHERE s.table_id = i.table_id)))));
+
+-- Wishes of players for a table with anybody; deleted a day after their end, and with the player.
+CREATE TABLE seeks (
+    seek_id       uuid NOT NULL,
+    player_id     uuid NOT NULL,
+    rulesets      text[] NOT NULL,    -- any of them will do, the preferred one first
+    seats         integer NOT NULL,
+    turn_seconds  integer,            -- the clock, with swap_seconds; null for none
+    swap_seconds  integer,
+    entropy       text NOT NULL,
+    key           text,               -- public key of the seat
+    fill_after    integer,            -- seconds after created_at at which bots take the empty seats; null: never
+    created_at    timestamptz NOT NULL,
+    expires_at    timestamptz NOT NULL,  -- an open seek expires then, unless it is renewed
+    ended_at      timestamptz,        -- matched or withdrawn; null: open or expired
+    table_id      uuid,               -- the table of a matched seek
+    CONSTRAINT seeks_pkey PRIMARY KEY (seek_id),
+    CONSTRAINT seeks_have_rulesets CHECK (cardinality(rulesets) > 0),
+    CONSTRAINT seeks_with_a_table_have_ended CHECK (table_id IS NULL OR ended_at IS NOT NULL)
+);
+CREATE INDEX seeks_by_player ON seeks (player_id);
+CREATE INDEX seeks_open ON seeks (expires_at) WHERE (ended_at IS NULL);
+
+-- The receiver that a player named for the own events: one a player, replaced by a new one.
+CREATE TABLE webhooks (
+    player_id      uuid NOT NULL,
+    url            text NOT NULL,      -- personal data, deleted with the player
+    types          text[] NOT NULL,    -- of the own stream; no check, so that a new type needs no migration
+    key_id         text NOT NULL,      -- of a key in the key file
+    secret         bytea NOT NULL,     -- encrypted, bound to the player; it signs every request
+    state          text NOT NULL,      -- waiting for the echo of its ping, on, or off until it is set again
+    fault          text,               -- code of the last failed attempt; null after a success
+    status         integer,            -- HTTP status of the last failed attempt; null without an answer
+    failures       integer NOT NULL DEFAULT 0,  -- failed attempts in a row; 0: none fails
+    failing_since  timestamptz,        -- of the first of these
+    created_at     timestamptz NOT NULL,
+    delivered_at   timestamptz,        -- of the last success; null before the first
+    due_at         timestamptz NOT NULL,  -- when a worker looks next for something to send
+    claim          integer NOT NULL DEFAULT 0,  -- number of the last claim, named by whatever is stored under it
+    claimed_until  timestamptz,        -- a worker holds the claim until then; null: none does
+    tables         uuid[] NOT NULL DEFAULT '{}'::uuid[],  -- open at the last look: their ends are sent
+    games          uuid[] NOT NULL DEFAULT '{}'::uuid[],  -- running at the last look: their ends are sent
+    CONSTRAINT webhooks_pkey PRIMARY KEY (player_id),
+    CONSTRAINT webhooks_state_known CHECK (state = ANY (ARRAY['waiting', 'on', 'off']))
+);
+CREATE INDEX webhooks_due ON webhooks (due_at) WHERE (state <> 'off');
+
+-- The newest notice of each type and object that a webhook has to be, or was, sent while it is
+-- open.
+CREATE TABLE webhook_deliveries (
+    player_id  uuid NOT NULL,
+    type       text NOT NULL,      -- of the own stream
+    id         uuid NOT NULL,      -- the game, table or dispute
+    mark       integer NOT NULL,   -- a notice with a higher one is newer
+    body       text NOT NULL,      -- the JSON that is signed; equal at each attempt
+    found_at   timestamptz NOT NULL,  -- the time that the body states
+    sent_at    timestamptz,        -- when the receiver accepted it; null: not yet
+    CONSTRAINT webhook_deliveries_pkey PRIMARY KEY (player_id, type, id)
+);
 
 -- A summary of a dispute. Texts and names are not in its stream, so that they can be erased; the
 -- stream has commitments to the texts. The frozen evidence is the public bundle, which has no
@@ -350,6 +479,38 @@ CREATE TABLE dispute_findings (
     CONSTRAINT dispute_findings_pkey PRIMARY KEY (dispute_id, found_at)
 );
 
+-- Votes that the server sealed, encrypted by the service; deleted with the ruling.
+CREATE TABLE dispute_votes (
+    dispute_id     uuid NOT NULL,
+    referee        integer NOT NULL,   -- number within the dispute
+    key_id         text NOT NULL,
+    sealed         bytea NOT NULL,
+    reason_key_id  text,
+    reason         bytea,              -- encrypted, of one length for all votes; null once the referee is erased
+    CONSTRAINT dispute_votes_pkey PRIMARY KEY (dispute_id, referee)
+);
+
+-- Players who were never active: no seat, no table, no ruleset, no part in a dispute.
+CREATE VIEW unused_players AS
+ SELECT player_id,
+    created_at
+   FROM players p
+  WHERE erased_at IS NULL AND NOT (EXISTS ( SELECT
+           FROM game_seats s
+          WHERE s.player_id = p.player_id)) AND NOT (EXISTS ( SELECT
+           FROM table_seats s
+          WHERE s.player_id = p.player_id)) AND NOT (EXISTS ( SELECT
+           FROM tables t
+          WHERE t.host = p.player_id)) AND NOT (EXISTS ( SELECT
+           FROM rulesets_custom r
+          WHERE r.owner = p.player_id)) AND NOT (EXISTS ( SELECT
+           FROM disputes d
+          WHERE d.accuser = p.player_id)) AND NOT (EXISTS ( SELECT
+           FROM dispute_referees r
+          WHERE r.player_id = p.player_id)) AND NOT (EXISTS ( SELECT
+           FROM seeks s
+          WHERE s.player_id = p.player_id AND s.ended_at IS NULL));
+
 -- Data for statistics, taken once from the logs of finished games, from which they can be computed
 -- again. A row is inserted in the transaction that deletes the outbox row that requested it, so no
 -- game is counted twice or left out.
@@ -377,6 +538,31 @@ CREATE TABLE blind_choices (
     CONSTRAINT blind_choices_pkey PRIMARY KEY (game_id, seq)
 );
 CREATE INDEX blind_choices_by_player ON blind_choices (player_id, ended_at, game_id, seq);
+
+-- Ratings of players and bots, computed from public hands in the order of the public log. A player
+-- who is erased has none, and after an erasure or a final ruling all are computed again.
+CREATE TABLE ratings (
+    ruleset_id  text NOT NULL,
+    rated       text NOT NULL,      -- the id of a player, or bot:<name>
+    player_id   uuid,               -- null for a bot
+    mu          double precision NOT NULL,  -- the mean of the skill
+    sigma       double precision NOT NULL,  -- its standard deviation
+    hands       integer NOT NULL,   -- rated hands
+    CONSTRAINT ratings_pkey PRIMARY KEY (ruleset_id, rated),
+    CONSTRAINT ratings_hands_positive CHECK (hands > 0)
+);
+CREATE INDEX ratings_by_player ON ratings (player_id) WHERE (player_id IS NOT NULL);
+CREATE INDEX ratings_by_value ON ratings (ruleset_id, ((mu - ((3)::double precision * sigma))) DESC, rated);
+
+-- What the ratings are computed from: one row.
+CREATE TABLE ratings_reached (
+    one      boolean NOT NULL DEFAULT true,
+    leaves   bigint NOT NULL DEFAULT 0,  -- leaves of the public log that are counted
+    erased   bigint NOT NULL DEFAULT 0,  -- erased players then
+    rulings  bigint NOT NULL DEFAULT 0,  -- final rulings against a cad then
+    CONSTRAINT ratings_reached_pkey PRIMARY KEY (one),
+    CONSTRAINT ratings_reached_has_one_row CHECK (one)
+);
 
 -- The public log: one Merkle tree over all games, its tiles, heads and signatures. There is one
 -- writer at a time, and leaves are only added, so a head always matches the first `size` leaves. A
@@ -457,38 +643,6 @@ CREATE TRIGGER trail_never_changes BEFORE DELETE OR UPDATE OR TRUNCATE ON trail
     FOR EACH STATEMENT
     EXECUTE FUNCTION refuse_change();
 
--- Players who were never active: no seat, no table, no ruleset, no part in a dispute.
-CREATE VIEW unused_players AS
- SELECT player_id,
-    created_at
-   FROM players p
-  WHERE erased_at IS NULL AND NOT (EXISTS ( SELECT
-           FROM game_seats s
-          WHERE s.player_id = p.player_id)) AND NOT (EXISTS ( SELECT
-           FROM table_seats s
-          WHERE s.player_id = p.player_id)) AND NOT (EXISTS ( SELECT
-           FROM tables t
-          WHERE t.host = p.player_id)) AND NOT (EXISTS ( SELECT
-           FROM rulesets_custom r
-          WHERE r.owner = p.player_id)) AND NOT (EXISTS ( SELECT
-           FROM disputes d
-          WHERE d.accuser = p.player_id)) AND NOT (EXISTS ( SELECT
-           FROM dispute_referees r
-          WHERE r.player_id = p.player_id)) AND NOT (EXISTS ( SELECT
-           FROM seeks s
-          WHERE s.player_id = p.player_id AND s.ended_at IS NULL));
-
--- Votes that the server sealed, encrypted by the service; deleted with the ruling.
-CREATE TABLE dispute_votes (
-    dispute_id     uuid NOT NULL,
-    referee        integer NOT NULL,   -- number within the dispute
-    key_id         text NOT NULL,
-    sealed         bytea NOT NULL,
-    reason_key_id  text,
-    reason         bytea,              -- encrypted, of one length for all votes; null once the referee is erased
-    CONSTRAINT dispute_votes_pkey PRIMARY KEY (dispute_id, referee)
-);
-
 -- When the service could take moves, so that clocks give back the time of an outage: one row,
 -- written every second by the sweepers. A gap in `seen_at` is an outage. All times are of the clock
 -- of the database, so that sweepers on several machines agree.
@@ -505,157 +659,3 @@ CREATE TABLE availability (
 CREATE TABLE write_probes (
     filler  text NOT NULL       -- more than half a page, stored uncompressed
 ) WITH (toast_tuple_target=8160, autovacuum_vacuum_threshold=100, autovacuum_vacuum_scale_factor=0);
-
--- The bearer tokens of players: several a player, each with what it permits. One that ends is
--- deleted, at once or, after its end, with the next that is issued.
-CREATE TABLE tokens (
-    token_id    uuid NOT NULL,
-    token_hash  bytea NOT NULL,     -- SHA-256; the token itself is not stored
-    player_id   uuid NOT NULL,
-    name        text NOT NULL,      -- given by the player; registration, recovery, renewed
-    scopes      text[] NOT NULL,    -- of read, play, dispute, account; never changed
-    created_at  timestamptz NOT NULL,
-    ends_at     timestamptz,        -- null: no end
-    used_on     date,               -- day of the last use, in UTC; null before the first
-    CONSTRAINT tokens_pkey PRIMARY KEY (token_hash),
-    CONSTRAINT tokens_id_unique UNIQUE (token_id),
-    CONSTRAINT tokens_scopes_known CHECK (cardinality(scopes) > 0 AND scopes <@ ARRAY['read', 'play', 'dispute', 'account'])
-);
-CREATE INDEX tokens_by_player ON tokens (player_id);
-
--- Ratings of players and bots, computed from public hands in the order of the public log. A player
--- who is erased has none, and after an erasure or a final ruling all are computed again.
-CREATE TABLE ratings (
-    ruleset_id  text NOT NULL,
-    rated       text NOT NULL,      -- the id of a player, or bot:<name>
-    player_id   uuid,               -- null for a bot
-    mu          double precision NOT NULL,  -- the mean of the skill
-    sigma       double precision NOT NULL,  -- its standard deviation
-    hands       integer NOT NULL,   -- rated hands
-    CONSTRAINT ratings_pkey PRIMARY KEY (ruleset_id, rated),
-    CONSTRAINT ratings_hands_positive CHECK (hands > 0)
-);
-CREATE INDEX ratings_by_player ON ratings (player_id) WHERE (player_id IS NOT NULL);
-CREATE INDEX ratings_by_value ON ratings (ruleset_id, ((mu - ((3)::double precision * sigma))) DESC, rated);
-
--- What the ratings are computed from: one row.
-CREATE TABLE ratings_reached (
-    one      boolean NOT NULL DEFAULT true,
-    leaves   bigint NOT NULL DEFAULT 0,  -- leaves of the public log that are counted
-    erased   bigint NOT NULL DEFAULT 0,  -- erased players then
-    rulings  bigint NOT NULL DEFAULT 0,  -- final rulings against a cad then
-    CONSTRAINT ratings_reached_pkey PRIMARY KEY (one),
-    CONSTRAINT ratings_reached_has_one_row CHECK (one)
-);
-
--- Notes of players on events of a game: outside the record, deleted with the player.
-CREATE TABLE notes (
-    game_id     uuid NOT NULL,
-    author      uuid NOT NULL,
-    seq         integer NOT NULL,
-    words       text NOT NULL,
-    visibility  text NOT NULL,      -- me: the author alone; dispute: also the seats of the game and the referees of its disputes
-    at          timestamptz NOT NULL,
-    CONSTRAINT notes_pkey PRIMARY KEY (game_id, author, seq),
-    CONSTRAINT notes_have_a_visibility CHECK (visibility = ANY (ARRAY['me', 'dispute']))
-);
-CREATE INDEX notes_by_author ON notes (author);
-
--- Wishes of players for a table with anybody; deleted a day after their end, and with the player.
-CREATE TABLE seeks (
-    seek_id       uuid NOT NULL,
-    player_id     uuid NOT NULL,
-    rulesets      text[] NOT NULL,    -- any of them will do, the preferred one first
-    seats         integer NOT NULL,
-    turn_seconds  integer,            -- the clock, with swap_seconds; null for none
-    swap_seconds  integer,
-    entropy       text NOT NULL,
-    key           text,               -- public key of the seat
-    fill_after    integer,            -- seconds after created_at at which bots take the empty seats; null: never
-    created_at    timestamptz NOT NULL,
-    expires_at    timestamptz NOT NULL,  -- an open seek expires then, unless it is renewed
-    ended_at      timestamptz,        -- matched or withdrawn; null: open or expired
-    table_id      uuid,               -- the table of a matched seek
-    CONSTRAINT seeks_pkey PRIMARY KEY (seek_id),
-    CONSTRAINT seeks_have_rulesets CHECK (cardinality(rulesets) > 0),
-    CONSTRAINT seeks_with_a_table_have_ended CHECK (table_id IS NULL OR ended_at IS NOT NULL)
-);
-CREATE INDEX seeks_by_player ON seeks (player_id);
-CREATE INDEX seeks_open ON seeks (expires_at) WHERE (ended_at IS NULL);
-
--- Players whom a player does not want beside them: no invitation or seek seats them together.
-CREATE TABLE blocks (
-    player   uuid NOT NULL,      -- who blocks, and alone may see it
-    blocked  uuid NOT NULL,
-    at       timestamptz NOT NULL,
-    CONSTRAINT blocks_pkey PRIMARY KEY (player, blocked),
-    CONSTRAINT blocks_name_another CHECK (player <> blocked)
-);
-CREATE INDEX blocks_by_blocked ON blocks (blocked);
-
--- Invitations of players to tables by their hosts: outside the streams. A row ends with the
--- player's seat, with the table, and if the host withdraws it.
-CREATE TABLE invitations (
-    table_id     uuid NOT NULL,
-    player       uuid NOT NULL,
-    at           timestamptz NOT NULL,
-    declined_at  timestamptz,        -- null while it is open
-    CONSTRAINT invitations_pkey PRIMARY KEY (table_id, player)
-);
-CREATE INDEX invitations_by_player ON invitations (player);
-
--- Invitations that their player may see: nobody at the table and the player block one another.
-CREATE VIEW open_invitations AS
- SELECT i.table_id,
-    i.player,
-    i.at,
-    t.host,
-    t.version,
-    t.ruleset_id,
-    t.public
-   FROM invitations i
-     JOIN tables t ON t.table_id = i.table_id
-  WHERE i.declined_at IS NULL AND t.status <> 'closed' AND NOT (EXISTS ( SELECT
-           FROM blocks b
-          WHERE b.player = i.player AND (b.blocked = t.host OR (b.blocked IN ( SELECT s.player_id
-                   FROM table_seats s
-                  WHERE s.table_id = i.table_id))) OR b.blocked = i.player AND (b.player = t.host OR (b.player IN ( SELECT s.player_id
-                   FROM table_seats s
-                  WHERE s.table_id = i.table_id)))));
-
--- The receiver that a player named for the own events: one a player, replaced by a new one.
-CREATE TABLE webhooks (
-    player_id      uuid NOT NULL,
-    url            text NOT NULL,      -- personal data, deleted with the player
-    types          text[] NOT NULL,    -- of the own stream; no check, so that a new type needs no migration
-    key_id         text NOT NULL,      -- of a key in the key file
-    secret         bytea NOT NULL,     -- encrypted, bound to the player; it signs every request
-    state          text NOT NULL,      -- waiting for the echo of its ping, on, or off until it is set again
-    fault          text,               -- code of the last failed attempt; null after a success
-    status         integer,            -- HTTP status of the last failed attempt; null without an answer
-    failures       integer NOT NULL DEFAULT 0,  -- failed attempts in a row; 0: none fails
-    failing_since  timestamptz,        -- of the first of these
-    created_at     timestamptz NOT NULL,
-    delivered_at   timestamptz,        -- of the last success; null before the first
-    due_at         timestamptz NOT NULL,  -- when a worker looks next for something to send
-    claim          integer NOT NULL DEFAULT 0,  -- number of the last claim, named by whatever is stored under it
-    claimed_until  timestamptz,        -- a worker holds the claim until then; null: none does
-    tables         uuid[] NOT NULL DEFAULT '{}'::uuid[],  -- open at the last look: their ends are sent
-    games          uuid[] NOT NULL DEFAULT '{}'::uuid[],  -- running at the last look: their ends are sent
-    CONSTRAINT webhooks_pkey PRIMARY KEY (player_id),
-    CONSTRAINT webhooks_state_known CHECK (state = ANY (ARRAY['waiting', 'on', 'off']))
-);
-CREATE INDEX webhooks_due ON webhooks (due_at) WHERE (state <> 'off');
-
--- The newest notice of each type and object that a webhook has to be, or was, sent while it is
--- open.
-CREATE TABLE webhook_deliveries (
-    player_id  uuid NOT NULL,
-    type       text NOT NULL,      -- of the own stream
-    id         uuid NOT NULL,      -- the game, table or dispute
-    mark       integer NOT NULL,   -- a notice with a higher one is newer
-    body       text NOT NULL,      -- the JSON that is signed; equal at each attempt
-    found_at   timestamptz NOT NULL,  -- the time that the body states
-    sent_at    timestamptz,        -- when the receiver accepted it; null: not yet
-    CONSTRAINT webhook_deliveries_pkey PRIMARY KEY (player_id, type, id)
-);

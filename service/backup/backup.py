@@ -39,6 +39,7 @@ from service.store.migrate import (
     apply_bookkeeping,
     apply_migrations,
     bring_forward,
+    refuse_made_before,
 )
 
 MANIFEST: Final = "manifest.json"
@@ -388,19 +389,22 @@ def continue_from(
     Check that a recovered database continues the newest known checkpoint, and correct it.
 
     Returns the newer one of `checkpoint` and that in the database, None without any. Raises
-    BackupError.
+    BackupError, also if the database was made before 0.1.0.
     """
     published = None if checkpoint is None else _published(checkpoint)
     try:
         with psycopg.connect(
             database_url, cursor_factory=psycopg.RawCursor, application_name="shithead recover"
         ) as connection:
+            refuse_made_before(dict(connection.execute(query("applied_migrations")).fetchall()))
             leaves = int(_one(connection, "log_head") or 0)
             if published is not None:
                 _refuse_older(leaves, published)
                 _check_beginning(connection, leaves, published)
             corrections.apply(connection)
             row = connection.execute(query("log_published")).fetchone()
+    except MigrationError as error:
+        raise BackupError(str(error)) from None
     except psycopg.Error as error:
         raise BackupError(f"the database refused: {' '.join(str(error).split())}") from None
     return newest_checkpoint((checkpoint, None if row is None else bytes(row[2])))

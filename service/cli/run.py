@@ -186,8 +186,8 @@ def _get(port: int | None, path: str) -> tuple[str | None, str]:
 @click.option(
     "--finish",
     is_flag=True,
-    help="When no process of an earlier release runs any more: also revoke the functions that only "
-    "they call. With these a stolen connection of the service could take over accounts.",
+    help="When no process of an earlier release runs any more: also drop the functions that only "
+    "they call.",
 )
 def migrate(database_url: str, *, check: bool, finish: bool) -> int:
     """
@@ -212,7 +212,7 @@ def migrate(database_url: str, *, check: bool, finish: bool) -> int:
             click.echo("\n".join(done or ["nothing was to be applied"]))
             if finish:
                 migrations.finish(database_url)
-                click.echo("revoked the functions that only earlier releases call")
+                click.echo("dropped the functions that only earlier releases call")
     except (DatabaseError, ValueError, RuntimeError, OSError) as error:
         raise click.ClickException(" ".join(why(error).split())) from None
     click.echo("the schema is current")
@@ -223,7 +223,7 @@ def _in_lines(applied: Applied) -> list[str]:
     """Return what a run of the migrations applied: a line for each of them, one for the others."""
     lines = [f"applied migration {name}" for name in applied.migrations]
     if applied.others:
-        lines.append(f"applied {len(applied.others)} files of functions, comments and privileges")
+        lines.append(f"applied {len(applied.others)} files of functions and privileges")
     return lines
 
 

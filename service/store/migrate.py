@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias
 from urllib.parse import quote
 
 import psycopg
@@ -15,6 +15,9 @@ from psycopg import conninfo, sql
 from service.store.database import SQL, query
 
 SERVICE = "shithead_service"
+
+_RowsOf: TypeAlias = Callable[[str], list[tuple[Any, ...]]]
+"""A function that returns the rows of a named query."""
 
 
 def service_url(owner_url: str, *, password: str | None = None) -> str:
@@ -66,7 +69,7 @@ class SqlFile:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Applied:
-    """What one run applied: the names of migrations, and of functions, comments and privileges."""
+    """What one run applied: the names of migrations, and of functions and privileges."""
 
     migrations: tuple[str, ...]
     others: tuple[str, ...]
@@ -79,8 +82,8 @@ def migrate(database_url: str, *, folder: Path = SQL) -> Applied:
     All changes are made in one transaction. Concurrent calls wait for the first one, and then
     have nothing to do. Connects as the owner.
 
-    Raises MigrationError if an applied migration was changed, is unknown to this release or
-    follows one that is not applied, or if the owner lacks a privilege.
+    Raises MigrationError if the schema was made before 0.1.0, if an applied migration was changed,
+    is unknown to this release or follows a missing one, or if the owner lacks a privilege.
     """
     with (
         psycopg.connect(
@@ -91,15 +94,33 @@ def migrate(database_url: str, *, folder: Path = SQL) -> Applied:
         return bring_forward(connection, folder)
 
 
-def finish(database_url: str) -> None:
+def finish(database_url: str, *, folder: Path = SQL) -> None:
     """
-    Revoke from the service's role what only processes of earlier releases need; as the owner.
+    Drop the functions that only processes of earlier releases call; as the owner.
 
-    They have to be stopped: afterwards they cannot change or erase accounts. A database that no
-    earlier release has used needs it not.
+    They have to be stopped. A database that no earlier release has used needs it not.
     """
-    with psycopg.connect(database_url, autocommit=True) as connection:
-        connection.execute(query("finish_upgrade"))
+    with (
+        psycopg.connect(database_url, cursor_factory=psycopg.RawCursor) as connection,
+        connection.transaction(),
+    ):
+        connection.execute(query("migration_lock"))
+        for name in superseded(lambda name: connection.execute(query(name)).fetchall(), folder):
+            connection.execute(sql.SQL("DROP FUNCTION IF EXISTS {}").format(sql.Identifier(name)))
+            connection.execute(query("forget_file"), (name,))
+
+
+def superseded(rows_of: _RowsOf, folder: Path = SQL) -> list[str]:
+    """
+    Return the functions that `finish` drops: of earlier releases, and no longer in `sql/functions`.
+
+    There are none if a later release has migrated the database, because unknown ones are its own.
+    """
+    applied: Mapping[str, bytes] = dict(rows_of("applied_migrations"))
+    if not applied.keys() <= {file.name for file in _files(folder / "migrations")}:
+        return []
+    present = {file.name for file in (*_files(folder / "functions"), *_files(folder))}
+    return sorted(dict(rows_of("applied_files")).keys() - present)
 
 
 def bring_forward(connection: psycopg.Connection[tuple[Any, ...]], folder: Path = SQL) -> Applied:
@@ -149,7 +170,7 @@ def check(database_url: str, *, folder: Path = SQL) -> None:
         check_rows(lambda name: connection.execute(query(name)).fetchall(), folder=folder)
 
 
-def check_rows(rows_of: Callable[[str], list[tuple[Any, ...]]], *, folder: Path = SQL) -> None:
+def check_rows(rows_of: _RowsOf, *, folder: Path = SQL) -> None:
     """
     Check the schema like `check`, with a function that returns the rows of a named query.
 
@@ -159,6 +180,7 @@ def check_rows(rows_of: Callable[[str], list[tuple[Any, ...]]], *, folder: Path 
     if rows_of("bookkeeping_exists") != [(True,)]:
         raise MigrationError("the database has not been migrated: run `shithead migrate`")
     applied = {name for name, _ in rows_of("applied_migrations")}
+    refuse_made_before(applied, folder)
     missing = [file.name for file in _files(folder / "migrations") if file.name not in applied]
     if missing:
         raise MigrationError(
@@ -170,9 +192,10 @@ def pending_migrations(applied: Mapping[str, bytes], folder: Path = SQL) -> list
     """
     Return the migrations still to be applied, in order.
 
-    Raises LaterSchema if a later release has migrated the database, MigrationError if an applied
-    file was changed, or a new one comes before an applied one.
+    Raises LaterSchema if a later release has migrated the database, MigrationError if it was made
+    before 0.1.0, an applied file was changed, or a new one comes before an applied one.
     """
+    refuse_made_before(applied, folder)
     files = {file.name: file for file in _files(folder / "migrations")}
     for name, checksum in applied.items():
         if name not in files:
@@ -188,20 +211,25 @@ def pending_migrations(applied: Mapping[str, bytes], folder: Path = SQL) -> list
     return pending
 
 
+def refuse_made_before(applied: Collection[str], folder: Path = SQL) -> None:
+    """Raise MigrationError if migrations were applied, but not the first one of every release."""
+    first, *_ = _files(folder / "migrations")
+    if applied and first.name not in applied:
+        raise MigrationError(
+            "the schema was made before 0.1.0, which this release neither migrates nor reads"
+        )
+
+
 def _apply_again(
     connection: psycopg.Connection[tuple[Any, ...]], folder: Path, *, everything: bool
 ) -> list[SqlFile]:
     """
-    Run the files of functions and comments that changed, or all, then set privileges again.
+    Run the files of functions that changed, or all, then set privileges again.
 
     Returns the files that were run.
     """
     applied = _applied(connection, "applied_files")
-    files = [
-        *_files(folder / "functions"),
-        *_files(folder, "comments.sql"),
-        *_files(folder, "privileges.sql"),
-    ]
+    files = [*_files(folder / "functions"), *_files(folder, "privileges.sql")]
     changed = [file for file in files if everything or applied.get(file.name) != file.checksum]
     privileges = files[-1]
     if changed and privileges not in changed:

@@ -1,6 +1,6 @@
 -- delete_webhook: delete a webhook and what it was sent; false if the player has none.
 --
--- Called by end_webhook, and where tokens end all at once: erase_player, recover_player, end_tokens.
+-- Called by end_webhook, and where tokens end all at once: erase_player, recover_account, end_tokens.
 CREATE OR REPLACE FUNCTION delete_webhook(player uuid) RETURNS boolean
 LANGUAGE plpgsql SET search_path = public, pg_temp
 AS $$

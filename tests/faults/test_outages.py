@@ -8,7 +8,6 @@ from datetime import UTC, datetime, timedelta
 from uuid import UUID
 
 import orjson
-import psycopg
 import pytest
 
 from service.application.availability import Availability
@@ -17,7 +16,6 @@ from service.application.games.schedule import end_of_wait
 from service.bootstrap import Services
 from service.domain.events import Clock, Entropy
 from service.shx.canonical import format_time, parse_time
-from service.store.database import SQL
 from tests.worlds.fake_world import (
     Deployment,
     SetWorld,
@@ -173,18 +171,6 @@ def test_the_exchange_has_the_same_time_again(
     deployment.world.wait(AWAY)
     assert take(services, game) == "waits"
     assert deadline_of(services, game) > deployment.world.now()
-
-
-def test_an_upgrade_is_an_outage_for_waiting_games(
-    deployment: Deployment, services: Services, game: UUID, database_url: str
-) -> None:
-    """A fresh database has no row; the migration writes one beside games."""
-    inserted = (SQL / "migrations" / "0026_availability.sql").read_text().partition("INSERT")
-    with psycopg.connect(database_url, autocommit=True) as owner:
-        owner.execute("".join(inserted[1:]).encode())
-    deployment.world.wait(AWAY)
-    Sweeper(services).sweep()
-    assert take(services, game) == "waits"
 
 
 @pytest.mark.parametrize(("wait", "left"), [(20, 20), (60, 60), (600, 60)])

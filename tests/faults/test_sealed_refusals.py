@@ -24,7 +24,7 @@ from service.shx.moves import SealedRefusals, seal_of, sealed_refusals
 from service.store.games import RefusedMove
 from service.verify.finding import Result
 from service.verify.verify import verify_bundle
-from tests.worlds.fake_world import KEYS, Deployment, entry_of, lines_of, open_game, post
+from tests.worlds.fake_world import Deployment, entry_of, lines_of, open_game, post
 
 FORFEIT = {"type": "forfeit"}
 
@@ -217,23 +217,3 @@ def test_an_attempt_moved_to_another_seat_time_or_id_cannot_be_decrypted(
         [(moved,)] = owner.execute(f"UPDATE refusals SET {change} RETURNING game_id").fetchall()
     with pytest.raises(KeyringError):
         services.moves._refusals.of(moved)
-
-
-def test_attempts_recorded_by_an_earlier_release_are_read_and_sealed(
-    deployment: Deployment,
-    services: Services,
-    ada: RegisteredPlayer,
-    bob: RegisteredPlayer,
-    game: UUID,
-) -> None:
-    """They were encrypted with the game id alone, by a function that still exists."""
-    at = deployment.world.now()
-    content = orjson.dumps({"move": {"type": "pick_up", "with": []}, "rule": "P7"}).ljust(512)
-    key, sealed = KEYS.seal(content, b"refusal" + game.bytes)
-    with psycopg.connect(deployment.url) as old:
-        old.execute("SELECT record_refusal(%s, %s, %s, %s, %s)", (game, at, 1, key, sealed))
-    attempt(services, bob, game)
-    post(services, ada, game, FORFEIT)
-    assert_proven(services, game, 2)
-    rows = [orjson.loads(line) for line in bundle_of(services, game).files[REFUSALS].splitlines()]
-    assert [row["rule"] for row in rows] == ["P7", "P4"]

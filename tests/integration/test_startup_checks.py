@@ -69,7 +69,7 @@ def test_small_clock_differences_are_accepted(off: int, fault: bool) -> None:
 
 
 def test_a_start_warns_of_an_upgrade_that_is_not_finished(settings: Settings) -> None:
-    """Until then a connection of the service can take over accounts (decision 0079)."""
+    """Functions that only the earlier release called stay until then."""
 
     def warned() -> bool:
         with capture_logs() as lines:
@@ -78,7 +78,8 @@ def test_a_start_warns_of_an_upgrade_that_is_not_finished(settings: Settings) ->
 
     assert not warned()
     with psycopg.connect(settings.database_url, autocommit=True) as owner:
-        owner.execute("GRANT EXECUTE ON FUNCTION recover_player(bytea, bytea) TO shithead_service")
+        owner.execute("CREATE FUNCTION of_before() RETURNS integer LANGUAGE sql AS 'SELECT 1'")
+        owner.execute("INSERT INTO applied_files VALUES ('of_before', '')")
     assert warned()
     assert run(["migrate", "--database-url", settings.database_url, "--finish"]) == 0
     assert not warned()

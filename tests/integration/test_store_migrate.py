@@ -13,10 +13,11 @@ import psycopg
 import pytest
 
 from ops.schema import schema_of
+from service.backup.backup import BackupError, Corrections, continue_from
 from service.cli.__main__ import run
-from service.local.programs import Servers
-from service.store.database import SQL
-from service.store.migrate import MigrationError, check, migrate
+from service.local.programs import Servers, StartError
+from service.store.database import SQL, query
+from service.store.migrate import LaterSchema, MigrationError, check, finish, migrate
 from tests.contract.conftest import address_of_service
 from tests.servers import database_name
 
@@ -75,13 +76,6 @@ def test_every_table_and_view_has_a_comment(database_url: str) -> None:
     assert bare == []
 
 
-def test_a_changed_comment_is_applied_again(database_url: str, sql_folder: Path) -> None:
-    comments = sql_folder / "comments.sql"
-    comments.write_text(comments.read_text().replace("'The lines of the streams.'", "'Lines.'"))
-    migrate(database_url, folder=sql_folder)
-    assert "-- Lines.\nCREATE TABLE events" in schema_of(database_url)
-
-
 def test_a_second_run_changes_nothing(database_url: str) -> None:
     before = catalog(database_url)
     with psycopg.connect(database_url) as connection:
@@ -100,12 +94,12 @@ def test_the_command_names_what_it_applied(
     names = [path.stem for path in sorted((SQL / "migrations").glob("*.sql"))]
     *migrations, others, last = capsys.readouterr().out.splitlines()
     assert migrations == [f"applied migration {name}" for name in names]
-    assert re.fullmatch(r"applied \d+ files of functions, comments and privileges", others)
+    assert re.fullmatch(r"applied \d+ files of functions and privileges", others)
     assert last == "the schema is current"
     assert run(words) == 0
     assert capsys.readouterr().out == "nothing was to be applied\nthe schema is current\n"
     assert run([*words, "--finish"]) == 0
-    assert "revoked the functions" in capsys.readouterr().out
+    assert "dropped the functions" in capsys.readouterr().out
     assert run([*words, "--check"]) == 0
     assert capsys.readouterr().out == "the schema is current\n"
 
@@ -117,22 +111,71 @@ def test_concurrent_starts_migrate_once(empty_database_url: str) -> None:
 
 
 def test_a_changed_migration_is_refused(database_url: str, sql_folder: Path) -> None:
-    changed = sql_folder / "migrations" / "0001_the_record.sql"
+    changed = sql_folder / "migrations" / "0001_schema.sql"
     changed.write_text(changed.read_text() + "-- a word more\n")
-    with pytest.raises(MigrationError, match="0001_the_record was changed"):
+    with pytest.raises(MigrationError, match="0001_schema was changed"):
         migrate(database_url, folder=sql_folder)
 
 
 def test_a_database_of_a_later_release_is_refused(database_url: str, sql_folder: Path) -> None:
-    (sql_folder / "migrations" / "0002_the_directory.sql").unlink()
-    with pytest.raises(MigrationError, match="a later one"):
-        migrate(database_url, folder=sql_folder)
+    (sql_folder / "migrations" / "0002_more.sql").write_text("CREATE TABLE more (n integer)")
+    migrate(database_url, folder=sql_folder)
+    with pytest.raises(LaterSchema, match="a later one"):
+        migrate(database_url)
+
+
+@pytest.fixture
+def made_before(empty_database_url: str) -> str:
+    """Return a database of a build before 0.1.0, whose first migrations had other names."""
+    with psycopg.connect(empty_database_url) as connection:
+        connection.execute(query("bookkeeping"))
+        connection.execute(
+            "INSERT INTO applied_migrations VALUES ('0001_the_record', ''), ('0002_the_rest', '')"
+        )
+        connection.execute("CREATE TABLE streams (stream_id uuid PRIMARY KEY)")
+    return empty_database_url
+
+
+def test_a_database_made_before_this_release_is_refused_and_not_changed(
+    made_before: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """In one sentence: by `migrate` and `up`, and by the end of `recover`."""
+    before = catalog(made_before)
+    for words in ([], ["--finish"], ["--check"]):
+        assert run(["migrate", "--database-url", made_before, *words]) == 1
+        assert "made before 0.1.0" in capsys.readouterr().err
+    with ExitStack() as stack, pytest.raises(StartError, match=r"made before 0\.1\.0"):
+        Servers(tmp_path, stack).database(made_before)
+    with pytest.raises(BackupError, match=r"made before 0\.1\.0"):
+        continue_from(made_before, None, Corrections(end_tokens=True))
+    assert catalog(made_before) == before
+
+
+def test_finish_drops_the_functions_that_a_release_no_longer_has(
+    database_url: str, sql_folder: Path
+) -> None:
+    """Until then they stay as they are, also with their privileges, for the earlier processes."""
+    service = address_of_service(database_url)
+    (sql_folder / "functions" / "purge_answers.sql").unlink()
+    privileges = sql_folder / "privileges.sql"
+    privileges.write_text(privileges.read_text().replace("purge_answers, ", ""))
+    (sql_folder / "migrations" / "0002_more.sql").write_text("SELECT 1")
+    migrate(database_url, folder=sql_folder)
+    finish(database_url)  # of the earlier release: the functions of the later one are not its own
+    with psycopg.connect(service) as connection:
+        assert connection.execute("SELECT purge_answers(now())").fetchone() == (0,)
+    finish(database_url, folder=sql_folder)
+    finish(database_url, folder=sql_folder)
+    with psycopg.connect(service) as connection, pytest.raises(psycopg.errors.UndefinedFunction):
+        connection.execute("SELECT purge_answers(now())")
 
 
 def test_a_migration_that_comes_before_an_applied_one_is_refused(
     database_url: str, sql_folder: Path
 ) -> None:
-    (sql_folder / "migrations" / "0001_a_thought_too_late.sql").write_text("SELECT 1")
+    (sql_folder / "migrations" / "0003_first.sql").write_text("SELECT 1")
+    migrate(database_url, folder=sql_folder)
+    (sql_folder / "migrations" / "0002_too_late.sql").write_text("SELECT 1")
     with pytest.raises(MigrationError, match="comes before"):
         migrate(database_url, folder=sql_folder)
 
@@ -205,3 +248,42 @@ def test_an_earlier_release_works_on_the_schema_of_a_later_one(
         assert Servers(tmp_path, stack).database(database_url)
     assert "not migrated: the database has migration 9999_later.sql" in capsys.readouterr().err
     check(database_url)
+
+
+REFUSED = (
+    r"\bDROP\s+(TABLE|COLUMN|VIEW|FUNCTION|TYPE|SCHEMA|CONSTRAINT)\b",
+    r"\bRENAME\s+(TO|COLUMN|CONSTRAINT)\b",
+    r"\bSET\s+NOT\s+NULL\b",
+    r"\bALTER\s+(COLUMN\s+)?\w+\s+(SET\s+DATA\s+)?TYPE\b",
+    r"\bADD\s+COLUMN\b(?![^,;]*\bDEFAULT\b)[^,;]*\bNOT\s+NULL\b",
+    r"\bTRUNCATE\b|\bDELETE\s+FROM\b",
+)
+"""Patterns of statements that break the code of an earlier release."""
+
+
+def breaking_statements(migration: str) -> list[str]:
+    """Return the statements of a migration that break code for the previous schema."""
+    text = re.sub(r"--[^\n]*", "", migration)
+    return [match[0] for one in REFUSED for match in re.finditer(one, text, re.IGNORECASE)]
+
+
+@pytest.mark.parametrize("path", sorted((SQL / "migrations").glob("*.sql")), ids=lambda p: p.stem)
+def test_migrations_only_add(path: Path) -> None:
+    assert breaking_statements(path.read_text()) == []
+
+
+@pytest.mark.parametrize(
+    ("statement", "allowed"),
+    [
+        ("ALTER TABLE games ADD COLUMN touched timestamptz", True),
+        ("ALTER TABLE games ADD COLUMN touched integer NOT NULL DEFAULT 0", True),
+        ("ALTER TABLE games ADD COLUMN touched integer NOT NULL", False),
+        ("ALTER TABLE games DROP COLUMN turn", False),
+        ("ALTER TABLE games ALTER COLUMN turn TYPE bigint", False),
+        ("ALTER TABLE games ALTER turn SET NOT NULL", False),
+        ("ALTER TABLE games RENAME COLUMN turn TO seat", False),
+        ("-- DROP TABLE games\nCREATE TABLE more (one integer NOT NULL)", True),
+    ],
+)
+def test_incompatible_migrations_are_detected(statement: str, *, allowed: bool) -> None:
+    assert (breaking_statements(statement) == []) is allowed

@@ -55,10 +55,8 @@ def database(database_url: str) -> Iterator[Database]:
     opened.close()
 
 
-def test_a_move_of_an_earlier_release_writes_the_same_rows(
-    database: Database, database_url: str
-) -> None:
-    """`append_game_move` is compared with the function of earlier releases and the general one."""
+def test_a_move_writes_the_same_rows_in_each_way(database: Database, database_url: str) -> None:
+    """`append_game_move` is compared with the general functions."""
     store = PostgresStore(database)
     with psycopg.connect(
         database_url, autocommit=True, cursor_factory=psycopg.RawCursor
@@ -101,17 +99,8 @@ def test_a_new_column_of_games_is_named_in_one_function_and_one_declaration(
     assert row[1:] == ("playing", 1)
 
 
-def test_what_serves_earlier_releases_only_has_a_date_of_removal() -> None:
-    """Two functions append for this release: append_game_move, and try_append_events."""
-    mentions = [
-        line.strip(" -")
-        for path in sorted(FUNCTIONS.glob("*.sql"))
-        for line in path.read_text().splitlines()
-        if "earlier release" in line
-    ]
-    assert mentions
-    dated = r"Only for processes of earlier releases: remove after \d{4}-\d\d-\d\d\.$"
-    assert [line for line in mentions if not re.search(dated, line)] == []
+def test_only_the_known_functions_append() -> None:
+    """Those of decision 0061: append_game_move for an ordinary move, else try_append_events."""
     queries = "\n".join(path.read_text() for path in (FUNCTIONS.parent / "queries").glob("*.sql"))
     called = set(re.findall(r"SELECT (\w*append_\w+)\(", queries))
     assert called == {"append_game_move", "try_append_events", "append_log"}

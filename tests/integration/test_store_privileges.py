@@ -9,10 +9,10 @@ from uuid import uuid4
 import psycopg
 import pytest
 
-from service.store.database import Database, query
+from service.store.database import Database
 from service.store.directory import Directory
 from service.store.events import StoreError
-from service.store.migrate import SERVICE, finish, migrate, service_url
+from service.store.migrate import SERVICE, service_url
 from service.store.postgres_events import PostgresStore
 from tests.contract.conftest import address_of_service
 from tests.streams import append, bot, commit, new_game, person, register
@@ -93,12 +93,7 @@ def test_other_statements_are_refused_to_the_role_of_the_service(service: Connec
         "SELECT archive_stream(gen_random_uuid(), sha256(''))",
         "SELECT note_act(now(), 'nobody', 'erase', NULL, 'done')",
         "SELECT rename_player(gen_random_uuid(), 'Ann')",
-        "SELECT rotate_token(gen_random_uuid(), sha256('t'))",
-        "SELECT recover_player(sha256('code'), sha256('t'))",
-        "SELECT set_recovery(gen_random_uuid(), sha256('code'))",
-        "SELECT set_name(gen_random_uuid(), 'Ann')",
         "SELECT erase_player(gen_random_uuid(), now())",
-        "SELECT record_refusal(gen_random_uuid(), now(), 0, '1', 'x')",
         "SELECT end_tokens(gen_random_uuid())",
         "SELECT add_token(gen_random_uuid(), '', gen_random_uuid(), '', NULL, now(), NULL)",
         "SELECT player_of_issuer('')",
@@ -161,7 +156,7 @@ WITH_A_STOLEN_CONNECTION = {
     ),
     "replaces what is computed from the public log": ("keep_ratings",),
     "only reads, or leaves no trace": (
-        *("look_up", "look_up_request", "may_see_game", "listed_for", "result_is", "probe_write"),
+        *("look_up_request", "may_see_game", "result_is", "probe_write"),
     ),
     "delays or hurries what is due": ("come_back", "put_off", "put_off_dispute", "note_able"),
     "writes the public log, which witnesses compare": ("append_log", "sign_log_head"),
@@ -189,35 +184,6 @@ def test_every_function_of_the_service_is_listed_with_what_a_thief_could_do(
     ).fetchall()
     listed = sorted(name for names in WITH_A_STOLEN_CONNECTION.values() for name in names)
     assert sorted(name for (name,) in found) == listed
-
-
-FOR_EARLIER = (
-    "rotate_token(uuid, bytea)",
-    "recover_player(bytea, bytea)",
-    "erase_player(uuid, timestamptz)",
-    "set_name(uuid, text)",
-    "set_recovery(uuid, bytea)",
-    "record_refusal(uuid, timestamptz, integer, text, bytea)",
-)
-
-
-def test_the_end_of_an_upgrade_revokes_what_only_earlier_releases_call(
-    owner: Connection, service: Connection, database_url: str
-) -> None:
-    """A database on which an earlier release has run keeps its grants until then."""
-    for one in FOR_EARLIER:
-        owner.execute(f"GRANT EXECUTE ON FUNCTION {one} TO {SERVICE}".encode())
-
-    def granted() -> list[str]:
-        found = "SELECT has_function_privilege(%s, 'EXECUTE')"
-        return [one for one in FOR_EARLIER if service.execute(found, (one,)).fetchone() == (True,)]
-
-    migrate(database_url)
-    assert granted() == list(FOR_EARLIER)
-    assert service.execute(query("upgrade_finished")).fetchone() == (False,)
-    finish(database_url)
-    assert granted() == []
-    assert service.execute(query("upgrade_finished")).fetchone() == (True,)
 
 
 def test_the_players_of_a_game_never_change(database_url: str) -> None:

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from datetime import UTC, datetime
+
 import pytest
 
 from schemas.audit import CustodySchema, DecisionSchema, KnowledgeSchema
+from service.application.signing import signers_at
+from service.public_log.sequencer import Sequencer
 from service.replay.sentences import sentence
 from service.store.database import Database
-from tests.releases.make import grow_log
+from service.store.public_log import PostgresLog
 from tests.worlds.api_world import Person, World, problem_of
 
 
@@ -163,7 +167,14 @@ def test_an_audit_is_cacheable_once_it_cannot_change(
     ada.post(f"{game}/moves", {"type": "forfeit"})
     assert ada.get(f"{path}?as=all").headers["Cache-Control"] == "private, no-store"
     database = Database(database_url, size=1)
-    grow_log(database, world.services.keyring.present)
+    sequencer = Sequencer(
+        store=PostgresLog(database),
+        origin="tests.example",
+        signers=lambda now: signers_at(world.services.keyring.present, "tests.example", now),
+        now=lambda: datetime.now(UTC),
+    )
+    while sequencer.run_once():
+        pass
     database.close()
     final = bob.get(f"{path}?as=all")
     [anchor] = [c for c in final.json["checks"] if c["check"] == "anchor"]

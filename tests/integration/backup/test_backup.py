@@ -163,8 +163,12 @@ def _a_later_release(files: dict[str, bytes]) -> None:
     with_manifest(files, lambda m: m["migrations"].update({"9999_later": "00" * 32}))
 
 
+def _made_before_this_release(files: dict[str, bytes]) -> None:
+    with_manifest(files, lambda m: m.update(migrations={"0001_the_record": "00" * 32}))
+
+
 def _a_changed_migration(files: dict[str, bytes]) -> None:
-    with_manifest(files, lambda m: m["migrations"].update({"0002_the_directory": "00" * 32}))
+    with_manifest(files, lambda m: m["migrations"].update({"0001_schema": "00" * 32}))
 
 
 def _a_later_format(files: dict[str, bytes]) -> None:
@@ -206,6 +210,7 @@ def _an_unknown_table(files: dict[str, bytes]) -> None:
         (_fewer_files, "not those in its manifest"),
         (_more_files, "not those in its manifest"),
         (_a_later_release, "belongs to a later one"),
+        (_made_before_this_release, "made before 0.1.0, which this release neither migrates"),
         (_a_changed_migration, "was changed after it had been applied"),
         (_a_later_format, "has a later format"),
         (_no_manifest, "is not the manifest of a backup"),
