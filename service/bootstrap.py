@@ -57,6 +57,7 @@ from service.application.signing import (
 from service.application.statistics import Statistics
 from service.application.tables.commands import TableChanges
 from service.application.tables.invitations import Invitations
+from service.application.tables.matching import Matchmaker
 from service.application.tables.seeks import Seeks
 from service.application.tables.tables import StandIns, Tables
 from service.application.tables.view import KeyChanges
@@ -242,6 +243,7 @@ class Services:
         )
         self.invitations = Invitations(changes=changes, directory=directory, names=names)
         self.seeks = Seeks(handler=handler, changes=changes, directory=directory)
+        self.matchmaker = Matchmaker(changes=changes, directory=directory)
         self.first_reads = RequestReads(
             combined,
             self.game_cache,

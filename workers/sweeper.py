@@ -14,6 +14,7 @@ import structlog
 from service.application.availability import AGAIN_SECONDS
 from service.application.games.commits import GAME_TOPIC, LOG_TOPIC
 from service.application.operations import stuck_games
+from service.application.quotas import Slice
 from service.application.tables.record import NEXT_HAND
 from service.bootstrap import Services
 from service.runtime.telemetry import (
@@ -193,7 +194,7 @@ class Sweeper:
     def _match_seeks(self) -> None:
         """Open tables for seeks that match, or whose time for bots has come; errors are logged."""
         try:
-            self._services.seeks.sweep(limit=MAINTENANCE_BATCH)
+            self._services.matchmaker.sweep(Slice(rows=MAINTENANCE_BATCH, seconds=0.25))
         except StoreUnavailable:
             raise
         except Exception:  # noqa: BLE001 - seeks must not stop the sweeper

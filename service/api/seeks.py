@@ -38,7 +38,7 @@ SEEK = "/seeks/<uuid:seek_id>"
 )
 def post_seek(call: Call) -> Response:
     """
-    Seek a table with anybody; if enough others wait, it is opened and dealt at once.
+    Seek a table with anybody; if enough others wait, it is opened and dealt within seconds.
 
     Seeks match if they share a ruleset and agree on seats, clock and entropy; the oldest ones come
     first. A seek is open for 10 minutes, and longer if it is renewed. Its match is announced in the

@@ -1,8 +1,9 @@
-"""Quotas of a player, the work limit of a request, slots for expensive work."""
+"""Quotas of a player, work limits of requests and sweeps, slots for expensive work."""
 
 from __future__ import annotations
 
 import threading
+import time
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager, nullcontext
@@ -262,3 +263,17 @@ class Slots:
             self._held[address] -= 1
             if not self._held[address]:
                 del self._held[address]
+
+
+class Slice:
+    """What a sweep may do at a time: so many rows, within so many seconds."""
+
+    __slots__ = ("_end", "rows")
+
+    def __init__(self, *, rows: int, seconds: float) -> None:
+        self.rows = rows
+        self._end = time.monotonic() + seconds
+
+    def is_over(self, done: int = 0) -> bool:
+        """Return whether so many rows, or the time, are all that the slice has."""
+        return done >= self.rows or time.monotonic() >= self._end

@@ -190,6 +190,11 @@ class PlayerRepository(Repository):
         """
         return frozenset(self._database.fetch("blocks_among", list(players)))
 
+    def blocks_between(self, players: Sequence[UUID]) -> Sequence[tuple[int, Sequence[int]]]:
+        """Return the place of each of some players who blocks others of them, with their places."""
+        rows = self._database.fetch("blocks_between", list(players))
+        return [(place, blocked) for place, blocked in rows]
+
     def standing(self, player: UUID, *, public: bool = False) -> Standing:
         """
         Return a player's results, and the numbers of running games, open tables and rulesets.

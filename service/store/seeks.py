@@ -96,16 +96,14 @@ class SeekRepository(Repository):
         """Return the seeks of a player, newest first; with `matched` those that led to a table."""
         return [_seek(row) for row in self._database.fetch("seeks_of", player, matched, limit)]
 
-    def open_seeks(
-        self, *, now: datetime, beside: UUID | None = None, limit: int
-    ) -> Sequence[Seek]:
+    def open_seeks(self, *, now: datetime, limit: int) -> Sequence[Seek]:
         """
         Return the open seeks, oldest first.
 
-        With `beside`, the id of a seek, only it and those that share a ruleset with it and agree
-        on the rest.
+        If there are more than `limit`, those of some players, others at each moment.
         """
-        return [_seek(row) for row in self._database.fetch("open_seeks", now, beside, limit)]
+        part = int(now.timestamp() * 1000)
+        return [_seek(row) for row in self._database.fetch("open_seeks", now, part, limit)]
 
     def seeks_waiting(self, *, now: datetime, limit: int) -> Sequence[tuple[SeekConditions, int]]:
         """Return on which conditions players wait, and how many; the longest wait first."""

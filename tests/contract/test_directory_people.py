@@ -327,6 +327,7 @@ def test_a_block_is_stored_once_and_ends(directory: Directory) -> None:
     assert directory.unblock(ann, bob)
     assert not directory.unblock(ann, bob)
     assert directory.blocks_among([ann, bob, eve]) == {(ann, eve)}
+    assert list(directory.blocks_between([eve, bob, ann])) == [(2, [0])]
 
 
 def test_blocks_are_limited_and_end_with_an_erasure(directory: Directory) -> None:

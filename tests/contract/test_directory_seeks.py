@@ -92,7 +92,7 @@ def test_the_open_seeks_of_a_player_are_limited(stores: Stores) -> None:
     assert [one.created_at for one in directory.seeks_of(seek.player, limit=9)] == [LATER, THEN]
 
 
-def test_open_seeks_are_listed_oldest_first_and_beside_one_that_agrees(stores: Stores) -> None:
+def test_open_seeks_are_listed_oldest_first(stores: Stores) -> None:
     directory = stores.directory
     second = posted(directory, "Bob", after=2)
     first = posted(directory, "Ada", after=1)
@@ -106,15 +106,29 @@ def test_open_seeks_are_listed_oldest_first_and_beside_one_that_agrees(stores: S
             replace(BASIC, entropy=Entropy.VALUE),
         )
     ]
-    assert list(directory.open_seeks(now=THEN, beside=first.id, limit=9)) == [first, second, both]
-    assert {one.id for one in directory.open_seeks(now=THEN, limit=9)} == {
-        one.id for one in (first, second, both, *others)
-    }
-    assert list(directory.open_seeks(now=THEN, limit=1)) == [first]
+    found = list(directory.open_seeks(now=THEN, limit=9))
+    assert found[:3] == [first, second, both]
+    assert {one.id for one in found[3:]} == {one.id for one in others}
     soon = LATER + timedelta(seconds=1)
     assert first not in directory.open_seeks(now=soon, limit=9)
     waiting = directory.seeks_waiting(now=THEN, limit=2)
     assert waiting == [(BASIC, 2), (both.conditions, 1)]
+
+
+def test_of_too_many_open_seeks_those_of_other_players_are_listed_at_other_times(
+    stores: Stores,
+) -> None:
+    """A player who waits behind any number of others is among them soon."""
+    seeks = [posted(stores.directory, f"P{number}") for number in range(6)]
+    moments = [THEN + timedelta(milliseconds=n) for n in range(200)]
+    parts = [
+        frozenset(one.id for one in stores.directory.open_seeks(now=now, limit=3))
+        for now in moments
+    ]
+    assert {len(part) for part in parts} == {3}
+    assert frozenset[UUID]().union(*parts) == {one.id for one in seeks}
+    pairs = {frozenset((one, other)) for part in parts for one in part for other in part}
+    assert len(pairs) == 6 + 15, "any two of them are in one part at times"
 
 
 def test_a_seek_is_renewed_and_withdrawn_by_its_player_while_it_is_open(stores: Stores) -> None:

@@ -18,7 +18,8 @@ import psycopg
 import pytest
 
 from service.application.calls import Idempotency, RegisteredPlayer
-from service.application.tables.matching import matches
+from service.application.quotas import Slice
+from service.application.tables.matching import Pool
 from service.application.tables.seeks import SeekRequest
 from service.bootstrap import Services
 from service.domain.events import Clock, Entropy
@@ -96,7 +97,7 @@ def act(services: Services, player: UUID, rng: random.Random) -> None:
         for one in services.seeks.of_player(player):
             services.seeks.withdraw(by, UUID(one["id"]))
     if rng.random() < 0.2:
-        services.seeks.sweep(limit=20)
+        services.matchmaker.sweep(Slice(rows=20, seconds=1))
 
 
 def test_each_seek_ends_at_one_table_though_processes_are_killed(
@@ -111,7 +112,7 @@ def test_each_seek_ends_at_one_table_though_processes_are_killed(
     run_and_kill(url, parts, kills, random.Random(5))
     services = services_at(url)
     time.sleep(1.1)  # the time of the last ones that wait for bots
-    while services.seeks.sweep(limit=20):
+    while services.matchmaker.sweep(Slice(rows=20, seconds=60)):
         pass
     check(url, services, people)
     services.close()
@@ -177,5 +178,6 @@ def check(url: str, services: Services, people: Sequence[UUID]) -> None:
     now = datetime.now(UTC)
     left = services.directory.open_seeks(now=now, limit=2000)
     assert len(left) == sum(seek[6] is None for seek in seeks)
-    assert list(matches(left, now=now, apart=lambda *_: False)) == [], "a match was forgotten"
+    pool = Pool(left, ())
+    assert [pool.match(seek, now) for seek in left] == [None] * len(left), "a match was forgotten"
     assert len(matched) > len(people) / 2

@@ -9,6 +9,7 @@ from functools import partial
 import psycopg
 import pytest
 
+from service.application.quotas import Slice
 from tests.integration.test_store_purging import NUMBER_OF_WAITING
 from tests.running import wait_for
 from tests.worlds.api_world import Person, World
@@ -87,10 +88,11 @@ def test_a_seek_that_matches_during_a_block_stays_open(
     blocked_is_first: bool,
 ) -> None:
     first, second = (bob, ada) if blocked_is_first else (ada, bob)
-    assert first.post("/v1/seeks", WANTED).status_code == 201
+    seeks = [one.post("/v1/seeks", WANTED).json for one in (first, second)]
     transaction.execute(BLOCK, [ada.id, bob.id])
-    seeks = threads.submit(second.post, "/v1/seeks", WANTED)
+    tables = threads.submit(world.services.matchmaker.sweep, Slice(rows=9, seconds=60))
     wait_for_waiting(database_url, 1)
     transaction.commit()
-    assert seeks.result(timeout=20).json["status"] == "open"
-    assert world.services.seeks.sweep(limit=9) == 0
+    assert tables.result(timeout=20) == 0
+    assert second.get(f"/v1/seeks/{seeks[1]['id']}").json["status"] == "open"
+    assert world.services.matchmaker.sweep(Slice(rows=9, seconds=60)) == 0

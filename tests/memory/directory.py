@@ -227,6 +227,10 @@ class MemoryPlayers(MemoryWebhooks):
     def blocks_among(self, players: Collection[UUID]) -> frozenset[tuple[UUID, UUID]]:
         return frozenset(pair for pair in self._store.blocks if set(pair) <= set(players))
 
+    def blocks_between(self, players: Sequence[UUID]) -> Sequence[tuple[int, Sequence[int]]]:
+        pairs = self.blocks_among(players)
+        return [(players.index(one), [players.index(other)]) for one, other in sorted(pairs)]
+
     def erased_players(self, *, since: datetime | None) -> Sequence[Erasure]:
         with self._people_lock:
             people = [person.player for person in self._people.values()]

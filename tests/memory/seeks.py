@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from datetime import datetime
+from random import Random
 from uuid import UUID
 
 from schemas.seeks import SeekStatus
@@ -57,14 +58,10 @@ class MemorySeeks:
         own = [one for one in self._by_age() if one.player == player]
         return [one for one in own[::-1] if one.table is not None or not matched][:limit]
 
-    def open_seeks(
-        self, *, now: datetime, beside: UUID | None = None, limit: int
-    ) -> Sequence[Seek]:
+    def open_seeks(self, *, now: datetime, limit: int) -> Sequence[Seek]:
         found = [one for one in self._by_age() if one.status(now) is SeekStatus.OPEN]
-        if beside is not None:
-            seek = self.seek(beside)
-            found = [one for one in found if seek is not None and _agree(one, seek)]
-        return found[:limit]
+        part = Random(now.timestamp()).sample(found, min(limit, len(found)))
+        return sorted(part, key=lambda one: (one.created_at, one.id))
 
     def seeks_waiting(self, *, now: datetime, limit: int) -> Sequence[tuple[SeekConditions, int]]:
         players: dict[SeekConditions, set[UUID]] = {}
@@ -93,10 +90,3 @@ class MemorySeeks:
     def _by_age(self) -> list[Seek]:
         with self._store.seeks() as seeks:
             return sorted(seeks.values(), key=lambda one: (one.created_at, one.id))
-
-
-def _agree(one: Seek, other: Seek) -> bool:
-    mine, others = one.conditions, other.conditions
-    return replace(mine, rulesets=()) == replace(others, rulesets=()) and bool(
-        set(mine.rulesets) & set(others.rulesets)
-    )

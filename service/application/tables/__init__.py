@@ -3,5 +3,5 @@ Use cases of tables, which deal hand after hand.
 
 In the order in which to read: `record` (a folded table), `commands` (the commit of a change),
 `tables` (open, sit, leave, close), `invitations`, `dealing` (the next hand), `view` (as JSON),
-`seeks` (tables with anybody), `matching` (which seeks get a table together).
+`seeks` (tables with anybody), `matching` (which seeks get a table together, and its commit).
 """

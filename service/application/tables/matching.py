@@ -1,16 +1,47 @@
-"""Matches open seeks: which of them are seated together, first come, first served."""
+"""Matches open seeks, oldest first, and opens the tables of those that match."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
-from datetime import datetime
+from datetime import datetime, timedelta
+from typing import Final
 from uuid import UUID
 
+from service.application.errors import Refusal
+from service.application.games.commits import relayed
+from service.application.quotas import Slice
+from service.application.tables.commands import ChangedTable, TableChanges
+from service.application.tables.dealing import table_append
+from service.application.tables.record import (
+    TABLES,
+    TableRequest,
+    new_table_summary,
+    opened_by,
+)
+from service.domain.events import Entropy
+from service.domain.table import SeatTaken
+from service.shx.canonical import format_time
+from service.store.directory import Directory
+from service.store.events import Commit, PlayerErased, SeeksClaim, StreamConflict
 from service.store.seeks import Seek, SeekConditions
 
-Apart = Callable[[UUID, UUID], bool]
-"""Returns whether two players may not be seated together."""
+FILLED_WITH: Final = "greedy"
+"""The bot that takes the seats that no player took in time."""
+
+WINDOW_SECONDS: Final = 3
+"""Seconds that bots leave people at the table of a seek, the default of other tables."""
+
+SWEPT: Final = 5000
+"""Maximum number of open seeks in one round; of more, those of a random part of the players."""
+
+SERVED: Final = 100
+"""Seeks that a round serves even if its time is over: reading them may take all of it."""
+
+LEFT_OUT: Final = timedelta(minutes=1)
+"""For how long seeks are left out after the rules refused their table: others come first."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -26,75 +57,218 @@ class Match:
         return self.seeks[0].conditions.seats - len(self.seeks)
 
 
-def matches(seeks: Sequence[Seek], *, now: datetime, apart: Apart) -> Iterator[Match]:
+class Pool:
     """
-    Yield the matches among open seeks, which are in the order of their age.
+    Open seeks, oldest first, and which of them may be seated together.
 
-    The oldest seek is served first: with the first of its rulesets for which there are enough
-    others, again the oldest first. A seek whose time for bots has come, and for which there are not
-    enough, gets a table with those others that accept bots at any time; a seek that never accepts
-    bots is not seated with them. No player sits twice at a table.
+    A set of seeks is an integer whose bit n stands for seek n. So the search for the players of one
+    seek takes a few operations for each of its rulesets and seats, however many seeks there are and
+    whoever blocks whom.
     """
 
-    def agreed(seek: Seek) -> SeekConditions:
-        return replace(seek.conditions, rulesets=())
-
-    by_conditions: dict[SeekConditions, list[Seek]] = {}
-    for seek in seeks:
-        by_conditions.setdefault(agreed(seek), []).append(seek)
-    for pool in by_conditions.values():
-        yield from _Pool(pool, apart).matches(now)
-
-
-class _Pool:
-    """Open seeks that agree on everything but the ruleset."""
-
-    def __init__(self, seeks: Sequence[Seek], apart: Apart) -> None:
-        self._apart = apart
+    def __init__(self, seeks: Sequence[Seek], blocks: Iterable[tuple[int, Sequence[int]]]) -> None:
+        """`blocks`: places of players, in the order of `players_of`, who block others of them."""
         self._seeks = seeks
-        self._of_ruleset: dict[str, dict[UUID, Seek]] = {}
-        for seek in seeks:
+        self._numbers = {seek.id: number for number, seek in enumerate(seeks)}
+        self._open = (1 << len(seeks)) - 1
+        self._with_bots = 0  # those that accept bots
+        self._wanting: dict[tuple[object, ...], int] = defaultdict(int)
+        own: dict[UUID, int] = dict.fromkeys(players_of(seeks), 0)
+        for number, seek in enumerate(seeks):
+            bit = 1 << number
+            own[seek.player] |= bit
+            self._with_bots |= 0 if seek.fill_after is None else bit
+            agreed = _agreed(seek)
             for ruleset in seek.conditions.rulesets:
-                self._of_ruleset.setdefault(ruleset, {})[seek.id] = seek
+                self._wanting[ruleset, *agreed] |= bit
+        players, masks = list(own), list(own.values())
+        apart = list(masks)
+        for one, others in blocks:
+            for other in others:
+                apart[one] |= masks[other]
+                apart[other] |= masks[one]
+        self._apart = dict(zip(players, apart, strict=True))
 
-    def matches(self, now: datetime) -> Iterator[Match]:
-        """Yield the matches of the pool."""
-        matched: set[UUID] = set()
-        for seek in self._seeks:
-            if seek.id not in matched and (match := self._match(seek, now)) is not None:
-                matched.update(one.id for one in match.seeks)
-                self._take(match.seeks)
-                yield match
+    def match(self, seek: Seek, now: datetime) -> Match | None:
+        """
+        Return the match of a seek of the pool; None if there is none now.
 
-    def _match(self, seek: Seek, now: datetime) -> Match | None:
-        found = [(name, self._with(seek, name)) for name in seek.conditions.rulesets]
-        for ruleset, members in found:
-            if len(members) == seek.conditions.seats:
-                return Match(ruleset=ruleset, seeks=members)
-        if seek.fills_at is None or seek.fills_at > now:
+        It has the first of its rulesets for which there are enough others, the oldest first. If the
+        time for bots has come, and there are not enough, it has those others that accept bots at
+        any time; a seek that never accepts bots is not seated with them. No player sits twice at a
+        table, and none beside a player of whom one blocks the other.
+        """
+        if not self._open >> self._numbers[seek.id] & 1:
             return None
-        found = [(name, self._with(seek, name, bots=True)) for name in seek.conditions.rulesets]
-        ruleset, members = max(found, key=lambda one: len(one[1]))  # the first of several
-        return Match(ruleset=ruleset, seeks=members)
-
-    def _with(self, seek: Seek, ruleset: str, *, bots: bool = False) -> tuple[Seek, ...]:
-        """Return a seek and the oldest others for the seats beside it."""
-        if not bots and len(self._of_ruleset[ruleset]) < seek.conditions.seats:
-            return (seek,)  # not enough, however many are apart
-        members = [seek]
-        for other in self._of_ruleset[ruleset].values():
+        fills = seek.fills_at is not None and seek.fills_at <= now
+        found = []
+        for ruleset in seek.conditions.rulesets:
+            members = self._beside(seek, self._wanting[ruleset, *_agreed(seek)])
             if len(members) == seek.conditions.seats:
-                break
-            if bots and other.fill_after is None:
-                continue
-            if not any(self._are_apart(other, one) for one in members):
-                members.append(other)
-        return tuple(sorted(members, key=lambda one: (one.created_at, one.id)))
+                return self._matched(ruleset, members)
+            if fills:
+                wanting = self._wanting[ruleset, *_agreed(seek)] & self._with_bots
+                found.append((ruleset, self._beside(seek, wanting)))
+        if not fills:
+            return None
+        ruleset, members = max(found, key=lambda one: len(one[1]))  # the first of several
+        return self._matched(ruleset, members)
 
-    def _are_apart(self, one: Seek, other: Seek) -> bool:
-        return one.player == other.player or self._apart(one.player, other.player)
+    def take(self, match: Match) -> None:
+        """Remove the seeks of a match."""
+        for seek in match.seeks:
+            self._open &= ~(1 << self._numbers[seek.id])
 
-    def _take(self, seeks: Sequence[Seek]) -> None:
-        for seek in seeks:
-            for ruleset in seek.conditions.rulesets:
-                del self._of_ruleset[ruleset][seek.id]
+    def _beside(self, seek: Seek, wanting: int) -> list[int]:
+        """Return the number of a seek, and those of the oldest others for the seats beside it."""
+        members = [self._numbers[seek.id]]
+        free = wanting & self._open & ~self._apart[seek.player]
+        while free and len(members) < seek.conditions.seats:
+            oldest = (free & -free).bit_length() - 1
+            members.append(oldest)
+            free &= ~self._apart[self._seeks[oldest].player]
+        return members
+
+    def _matched(self, ruleset: str, members: Iterable[int]) -> Match:
+        return Match(
+            ruleset=ruleset, seeks=tuple(self._seeks[number] for number in sorted(members))
+        )
+
+
+def players_of(seeks: Iterable[Seek]) -> list[UUID]:
+    """Return the players of some seeks, each once."""
+    return list(dict.fromkeys(seek.player for seek in seeks))
+
+
+def _agreed(seek: Seek) -> tuple[object, ...]:
+    """Return what all players of a table agree on, beside its ruleset."""
+    return seek.conditions.seats, seek.conditions.clock, seek.conditions.entropy
+
+
+class Matchmaker:
+    """
+    Opens the tables of open seeks that match; several processes may do so at once.
+
+    A match is one commit, which opens the table with its players and first hand, and ends their
+    seeks there; if one of them is no longer open nothing is written.
+    """
+
+    def __init__(self, *, changes: TableChanges, directory: Directory) -> None:
+        self._changes = changes
+        self._directory = directory
+        self._served: tuple[datetime, UUID] | None = None  # the last one, if seeks were left
+        self._left_out: dict[UUID, datetime] = {}
+
+    def sweep(self, part: Slice) -> int:
+        """
+        Open tables for open seeks, the oldest seek first; return the number of tables.
+
+        If the slice ends before all seeks were served, the next call begins with the one after.
+        """
+        now = self._changes.world.now()
+        seeks = self._playable(self._directory.open_seeks(now=now, limit=SWEPT), now)
+        players = players_of(seeks)
+        blocks = self._directory.blocks_between(players) if len(players) > 1 else ()
+        pool, tables = Pool(seeks, blocks), 0
+        for count, seek in enumerate(self._in_turn(seeks)):
+            if part.is_over(tables) and (count >= SERVED or tables):
+                return tables
+            self._served = seek.created_at, seek.id
+            match = pool.match(seek, now)
+            if match is not None:
+                pool.take(match)
+                tables += self._seat(match)
+        self._served = None
+        return tables
+
+    def _in_turn(self, seeks: Sequence[Seek]) -> Iterator[Seek]:
+        """Yield each seek once, oldest first, from the one after the last that was served."""
+        after = self._served
+        later = [one for one in seeks if after is None or (one.created_at, one.id) > after]
+        yield from later
+        yield from seeks[: len(seeks) - len(later)]
+
+    def _playable(self, seeks: Sequence[Seek], now: datetime) -> list[Seek]:
+        """
+        Return the seeks with the rulesets that this release knows, without those that have none.
+
+        A later release may have stored others; its processes match them. Seeks whose table was
+        refused are left out for a while.
+        """
+        self._left_out = {seek: until for seek, until in self._left_out.items() if until > now}
+        rulebook = self._changes.rulebook
+        named = {ruleset for seek in seeks for ruleset in seek.conditions.rulesets}
+        known = {ruleset for ruleset in named if rulebook.find(ruleset) is not None}
+        found = [seek for seek in seeks if seek.id not in self._left_out]
+        if known == named:
+            return found
+        rulesets = [tuple(r for r in seek.conditions.rulesets if r in known) for seek in found]
+        return [
+            replace(seek, conditions=replace(seek.conditions, rulesets=left))
+            for seek, left in zip(found, rulesets, strict=True)
+            if left
+        ]
+
+    def _seat(self, match: Match) -> bool:
+        """
+        Open the table of a match; return whether its seeks were still open.
+
+        A Refusal is that of a ruleset which only a later release can deal.
+        """
+        with suppress(StreamConflict, PlayerErased):
+            try:
+                commit, changed = self._opened(match)
+            except Refusal:
+                until = self._changes.world.now() + LEFT_OUT
+                self._left_out.update((seek.id, until) for seek in match.seeks)
+                return False
+            self._changes.store.commit(commit)
+            self._changes.committed(changed)
+            return True
+        return False
+
+    def _opened(self, match: Match) -> tuple[Commit, ChangedTable]:
+        """Return the commit of a match; its host is the player who waited longest."""
+        changes, now = self._changes, self._changes.world.now()
+        identity, at = changes.world.identity(), format_time(now)
+        taken = [
+            SeatTaken(
+                seat=seat,
+                player=str(seek.player),
+                entropy=seek.conditions.entropy,
+                key=seek.key,
+            )
+            for seat, seek in enumerate(match.seeks)
+        ]
+        definition = changes.rulebook.definition(match.ruleset)
+        wanted = table_request(match.ruleset, match.seeks[0].conditions, bots=match.bots)
+        opened = opened_by(match.seeks[0].player, wanted, definition)
+        record, first = TABLES.open(identity, [opened, *taken], at=at)
+        dealt = changes.first_hand(record)
+        record, lines = TABLES.write(record, dealt.events if dealt else (), at=at)
+        summary = new_table_summary(record, created_at=at, invite_hash=None)
+        commit = Commit(
+            appends=(table_append(record, first + lines, expected=0, summary=summary),),
+            outbox=(relayed(record),),
+            seeks=SeeksClaim(table=identity, seeks=tuple(seek.id for seek in match.seeks), at=now),
+        )
+        if dealt is not None:
+            commit = dealt.added_to(commit, record, changes.keyring)
+        return commit, ChangedTable(record=record, dealt=dealt)
+
+
+def table_request(ruleset: str, conditions: SeekConditions, *, bots: int) -> TableRequest:
+    """Return the request of a public table with a seat for each player, and the last for bots."""
+    people = conditions.seats - bots
+    return TableRequest(
+        ruleset=ruleset,
+        seats=(*["open"] * people, *[{"bot": FILLED_WITH}] * bots),
+        options={},
+        clock=conditions.clock,
+        window_seconds=WINDOW_SECONDS,
+        public=True,
+        entropy=Entropy.NONE,
+        key=None,
+        turn_limit=None,
+        deal=True,
+    )

@@ -1,56 +1,28 @@
-"""Use cases of seeks: post, read, renew, withdraw; open the tables of those that match."""
+"""Use cases of seeks: post, read, renew, withdraw."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import timedelta
-from itertools import islice
 from typing import Any, Final
 from uuid import UUID, uuid5
 
 import orjson
 
 from service.application.calls import Answered, Idempotency, RegisteredPlayer
-from service.application.errors import Refusal, not_found
-from service.application.games.commits import relayed
+from service.application.errors import not_found
 from service.application.handler import Accepted, Attempt, Handler, NewStream, StreamCommand
 from service.application.quotas import MAX_SEEKS, check_table_quotas
-from service.application.tables.commands import ChangedTable, TableChanges
-from service.application.tables.dealing import table_append
-from service.application.tables.matching import Apart, Match, matches
-from service.application.tables.record import (
-    TABLES,
-    TableRequest,
-    new_table_summary,
-    opened_by,
-)
+from service.application.tables.commands import TableChanges
+from service.application.tables.matching import table_request
+from service.application.tables.record import opened_by
 from service.application.tables.view import clock_json
-from service.domain.events import Entropy
-from service.domain.table import SeatTaken
 from service.shx.canonical import format_time
 from service.store.directory import Directory
-from service.store.events import Commit, PlayerErased, SeeksClaim, StreamConflict
 from service.store.seeks import Seek, SeekConditions
 
 TERM: Final = timedelta(minutes=10)
 """For how long a seek is open after it was posted or renewed."""
-
-FILLED_WITH: Final = "greedy"
-"""The bot that takes the seats that no player took in time."""
-
-WINDOW_SECONDS: Final = 3
-"""Seconds that bots leave people at the table of a seek, the default of other tables."""
-
-TRIES: Final = 5
-"""Searches for a match of a new seek; if others are always quicker, the sweeper finds it."""
-
-POOL: Final = 1000
-"""Maximum number of open seeks among which a new one is matched, the oldest first."""
-
-SWEPT: Final = 5000
-"""The same for the sweeper."""
 
 LISTED: Final = 20
 """Maximum number of own seeks in a list, and of different conditions of open ones."""
@@ -67,14 +39,7 @@ class SeekRequest:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Seeks:
-    """
-    Use cases of seeks.
-
-    A seek is stored first, and matched after that: by the request that posted it, or by the sweeper
-    if that process ended, or if others were quicker. A match is one commit, which opens the table
-    with its players and first hand, and ends their seeks there; if one of them is no longer open
-    nothing is written.
-    """
+    """Use cases of seeks; the sweeper matches them (`matching`), so a request takes no search."""
 
     handler: Handler
     changes: TableChanges
@@ -84,7 +49,7 @@ class Seeks:
         self, player: RegisteredPlayer, wanted: SeekRequest, request: Idempotency | None
     ) -> Answered:
         """
-        Add a seek, match it if that is possible, and return it.
+        Add a seek, and return it.
 
         Raises Refusal `limit-reached`, `invalid-body` for an unknown ruleset, `ruleset-refused`,
         `cannot-deal`, and those of `Handler.handle`.
@@ -123,94 +88,9 @@ class Seeks:
         return self.get(player, seek)
 
     def add(self, seek: Seek) -> dict[str, Any]:
-        """Add a seek, unless one with its id exists, match it, and return it as it is then."""
+        """Add a seek, unless one with its id exists, and return it as it is then."""
         self.directory.add_seek(seek, most=MAX_SEEKS)
-        for _ in range(TRIES):
-            match = self._match_of(seek.id)
-            if match is None or self._seat(match):
-                break
         return self._json(self.directory.seek(seek.id) or seek)
-
-    def sweep(self, *, limit: int) -> int:
-        """Open at most `limit` tables for open seeks that match; return the number of tables."""
-        now = self.changes.world.now()
-        found = self._playable(self.directory.open_seeks(now=now, limit=SWEPT))
-        every = matches(found, now=now, apart=self._apart(found))
-        return sum(islice(filter(None, map(self._seat, every)), limit))
-
-    def _match_of(self, seek: UUID) -> Match | None:
-        """Return the match of an open seek; None if there is none now."""
-        now = self.changes.world.now()
-        found = self._playable(self.directory.open_seeks(now=now, beside=seek, limit=POOL))
-        every = matches(found, now=now, apart=self._apart(found))
-        return next((match for match in every if any(one.id == seek for one in match.seeks)), None)
-
-    def _playable(self, seeks: Sequence[Seek]) -> list[Seek]:
-        """
-        Return the seeks with the rulesets that this release knows, without those that have none.
-
-        A later release may have stored others; its processes match them.
-        """
-        rulebook = self.changes.rulebook
-        named = {ruleset for seek in seeks for ruleset in seek.conditions.rulesets}
-        known = {ruleset for ruleset in named if rulebook.find(ruleset) is not None}
-        if known == named:
-            return list(seeks)
-        rulesets = [tuple(r for r in seek.conditions.rulesets if r in known) for seek in seeks]
-        return [
-            replace(seek, conditions=replace(seek.conditions, rulesets=left))
-            for seek, left in zip(seeks, rulesets, strict=True)
-            if left
-        ]
-
-    def _apart(self, seeks: Sequence[Seek]) -> Apart:
-        """Return which of the players of some seeks may not be seated together: one blocks one."""
-        players = {seek.player for seek in seeks}
-        blocks = self.directory.blocks_among(players) if len(players) > 1 else frozenset()
-        return lambda one, other: (one, other) in blocks or (other, one) in blocks
-
-    def _seat(self, match: Match) -> bool:
-        """
-        Open the table of a match; return whether its seeks were still open.
-
-        A Refusal is that of a ruleset which only a later release can deal.
-        """
-        with suppress(StreamConflict, PlayerErased, Refusal):
-            commit, changed = self._opened(match)
-            self.changes.store.commit(commit)
-            self.changes.committed(changed)
-            return True
-        return False
-
-    def _opened(self, match: Match) -> tuple[Commit, ChangedTable]:
-        """Return the commit of a match; its host is the player who waited longest."""
-        changes, now = self.changes, self.changes.world.now()
-        identity, at = changes.world.identity(), format_time(now)
-        taken = [
-            SeatTaken(
-                seat=seat,
-                player=str(seek.player),
-                entropy=seek.conditions.entropy,
-                key=seek.key,
-            )
-            for seat, seek in enumerate(match.seeks)
-        ]
-        definition = changes.rulebook.definition(match.ruleset)
-        conditions = match.seeks[0].conditions
-        wanted = _table_request(match.ruleset, conditions, bots=match.bots)
-        opened = opened_by(match.seeks[0].player, wanted, definition)
-        record, first = TABLES.open(identity, [opened, *taken], at=at)
-        dealt = changes.first_hand(record)
-        record, lines = TABLES.write(record, dealt.events if dealt else (), at=at)
-        summary = new_table_summary(record, created_at=at, invite_hash=None)
-        commit = Commit(
-            appends=(table_append(record, first + lines, expected=0, summary=summary),),
-            outbox=(relayed(record),),
-            seeks=SeeksClaim(table=identity, seeks=tuple(seek.id for seek in match.seeks), at=now),
-        )
-        if dealt is not None:
-            commit = dealt.added_to(commit, record, changes.keyring)
-        return commit, ChangedTable(record=record, dealt=dealt)
 
     def _json(self, seek: Seek) -> dict[str, Any]:
         return {
@@ -239,7 +119,7 @@ class PostSeek(StreamCommand[NewStream, None]):
 
     def decide(self, _new: NewStream) -> Accepted[None]:
         """
-        Store the seek, and return it, matched if possible; raises Refusal.
+        Store the seek, and return it; raises Refusal.
 
         A repeated request has the same id of its seek, so deciding again is harmless.
         """
@@ -247,7 +127,7 @@ class PostSeek(StreamCommand[NewStream, None]):
         check_table_quotas(changes.directory, self.by.id)
         for at, ruleset in enumerate(wanted.conditions.rulesets):
             definition = changes.rulebook.definition(ruleset, f"/rulesets/{at}")
-            every_seat = _table_request(ruleset, wanted.conditions, bots=0)
+            every_seat = table_request(ruleset, wanted.conditions, bots=0)
             opened_by(self.by.id, every_seat, definition)
         now = changes.world.now()
         seek = Seek(
@@ -263,23 +143,6 @@ class PostSeek(StreamCommand[NewStream, None]):
         )
         answer = Answered(body=orjson.dumps(self.seeks.add(seek)))
         return Accepted(answer=answer, made=None, changed=True)
-
-
-def _table_request(ruleset: str, conditions: SeekConditions, *, bots: int) -> TableRequest:
-    """Return the request of a public table with a seat for each player, and the last for bots."""
-    people = conditions.seats - bots
-    return TableRequest(
-        ruleset=ruleset,
-        seats=(*["open"] * people, *[{"bot": FILLED_WITH}] * bots),
-        options={},
-        clock=conditions.clock,
-        window_seconds=WINDOW_SECONDS,
-        public=True,
-        entropy=Entropy.NONE,
-        key=None,
-        turn_limit=None,
-        deal=True,
-    )
 
 
 def _conditions_json(conditions: SeekConditions) -> dict[str, Any]:

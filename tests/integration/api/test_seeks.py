@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from schemas.seeks import SeekSchema, SeeksSchema
+from service.application.quotas import Slice
 from tests.worlds.api_world import Person, World, problem_of
 
 WANTED = {"rulesets": ["leeds"], "seats": 2}
@@ -28,7 +29,10 @@ def test_two_players_meet_and_both_hear_of_it(world: World, ada: Person, bob: Pe
     listed = world.get("/v1/seeks").json
     assert SeeksSchema().validate(listed) == {}
     assert (listed["mine"], [one["players"] for one in listed["open"]]) == ([], [1])
-    second = seek(bob)
+    second = bob.get(f"/v1/seeks/{seek(bob)['id']}").json
+    assert second["status"] == "open"
+    assert world.services.matchmaker.sweep(Slice(rows=20, seconds=60)) == 1
+    second = bob.get(f"/v1/seeks/{second['id']}").json
     assert second["status"] == "matched"
     table = bob.get(f"/v1/tables/{second['table']}").json
     assert [seat["name"] for seat in table["seats"]] == ["Ada", "Bob"]

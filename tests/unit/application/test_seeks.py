@@ -10,6 +10,7 @@ import pytest
 
 from service.application.calls import Idempotency, RegisteredPlayer
 from service.application.errors import Refusal
+from service.application.quotas import Slice
 from service.application.tables.seeks import TERM, SeekRequest
 from service.bootstrap import Services
 from service.domain.events import Clock, Entropy
@@ -41,6 +42,20 @@ def post(
     return answer
 
 
+def sweep(services: Services, *, tables: int = 20) -> int:
+    """Match the open seeks, as the sweeper does; return the number of tables."""
+    return services.matchmaker.sweep(Slice(rows=tables, seconds=60))
+
+
+def met(
+    services: Services, player: RegisteredPlayer, *rulesets: str, **more: Any
+) -> dict[str, Any]:
+    """Post a seek, and return it as it is after the next round."""
+    seek = post(services, player, *rulesets, **more)
+    sweep(services)
+    return services.seeks.get(player, UUID(seek["id"]))
+
+
 def status(services: Services, player: RegisteredPlayer, seek: dict[str, Any]) -> str:
     found: str = services.seeks.get(player, UUID(seek["id"]))["status"]
     return found
@@ -51,7 +66,7 @@ def test_two_seeks_become_a_table_with_a_hand(
 ) -> None:
     first = post(services, ada, "threes", "leeds", key="A" * 43 + "=")
     assert (first["status"], first["table"]) == ("open", None)
-    second = post(services, bob)
+    second = met(services, bob)
     assert second["status"] == "matched"
     assert services.seeks.get(ada, UUID(first["id"]))["table"] == second["table"]
     table = services.tables.changes.record(UUID(second["table"])).table
@@ -71,7 +86,7 @@ def test_the_seats_of_a_match_contribute_the_entropy_that_they_agreed_on(
     services: Services, ada: RegisteredPlayer, bob: RegisteredPlayer
 ) -> None:
     post(services, ada, entropy=Entropy.COMMIT)
-    found = post(services, bob, entropy=Entropy.COMMIT)
+    found = met(services, bob, entropy=Entropy.COMMIT)
     table = services.tables.changes.record(UUID(found["table"])).table
     assert [seat.entropy for seat in table.seats] == [Entropy.COMMIT] * 2
 
@@ -82,7 +97,7 @@ def test_a_round_of_the_sweeper_opens_as_many_tables_as_it_may(
     post(services, ada, "leeds", fill=60)
     post(services, bob, "threes", fill=60)
     deployment.world.wait(60)
-    assert [services.seeks.sweep(limit=1) for _ in range(3)] == [1, 1, 0]
+    assert [sweep(services, tables=1) for _ in range(3)] == [1, 1, 0]
 
 
 @pytest.mark.parametrize(("ruleset", "seats"), [("of-a-later-release", 2), ("leeds", 40)])
@@ -101,7 +116,7 @@ def test_seeks_that_this_release_cannot_match_hold_up_no_other(
     later = [_stored(services, deployment, conditions) for conditions in of_later]
     post(services, ada, fill=60)
     deployment.world.wait(60)
-    assert services.seeks.sweep(limit=2) == 1
+    assert sweep(services, tables=2) == 1
     assert [services.directory.seek(seek.id) for seek in later] == later
 
 
@@ -113,9 +128,9 @@ def test_of_several_rulesets_those_are_matched_that_this_release_knows(
     of_later = SeekConditions(rulesets=both, seats=2, clock=clock, entropy=Entropy.NONE)
     for _ in range(2):
         _stored(services, deployment, of_later)
-    assert services.seeks.sweep(limit=9) == 1
+    assert sweep(services, tables=9) == 1
     _stored(services, deployment, of_later)
-    assert post(services, ada)["status"] == "matched"
+    assert met(services, ada)["status"] == "matched"
 
 
 def _stored(services: Services, deployment: MemoryDeployment, conditions: SeekConditions) -> Seek:
@@ -148,20 +163,20 @@ def test_bots_take_the_empty_seats_in_time(
     services: Services, deployment: MemoryDeployment, ada: RegisteredPlayer
 ) -> None:
     seek = post(services, ada, seats=3, fill=60)
-    assert services.seeks.sweep(limit=20) == 0
+    assert sweep(services) == 0
     deployment.world.wait(60)
-    assert services.seeks.sweep(limit=20) == 1
+    assert sweep(services) == 1
     found = services.seeks.get(ada, UUID(seek["id"]))
     table = services.tables.changes.record(UUID(found["table"])).table
     assert [seat.kind for seat in table.seats] == [SeatKind.HUMAN, SeatKind.BOT, SeatKind.BOT]
     assert table.game is not None
-    assert services.seeks.sweep(limit=20) == 0
+    assert sweep(services) == 0
 
 
 def test_without_waiting_for_people_the_hand_begins_at_once(
     services: Services, ada: RegisteredPlayer
 ) -> None:
-    assert post(services, ada, fill=0)["status"] == "matched"
+    assert met(services, ada, fill=0)["status"] == "matched"
 
 
 def test_a_seek_expires_unless_it_is_renewed(
@@ -175,7 +190,7 @@ def test_a_seek_expires_unless_it_is_renewed(
     deployment.world.wait(1)
     assert status(services, ada, seek) == "expired"
     assert services.seeks.renew(ada, UUID(seek["id"]))["status"] == "expired"
-    assert post(services, bob)["status"] == "open"
+    assert met(services, bob)["status"] == "open"
     assert services.seeks.waiting()[0]["players"] == 1
 
 
@@ -184,28 +199,28 @@ def test_a_withdrawn_seek_is_not_matched(
 ) -> None:
     seek = post(services, ada)
     assert services.seeks.withdraw(ada, UUID(seek["id"]))["status"] == "withdrawn"
-    assert post(services, bob)["status"] == "open"
+    assert met(services, bob)["status"] == "open"
 
 
 def test_a_seek_that_was_matched_cannot_be_withdrawn(
     services: Services, ada: RegisteredPlayer, bob: RegisteredPlayer
 ) -> None:
     seek = post(services, ada)
-    post(services, bob)
+    met(services, bob)
     assert services.seeks.withdraw(ada, UUID(seek["id"]))["status"] == "matched"
 
 
 def test_a_repeated_request_posts_one_seek(
     services: Services, deployment: MemoryDeployment, ada: RegisteredPlayer, bob: RegisteredPlayer
 ) -> None:
-    """Even if the process ended between the match and the stored answer."""
+    """Even if the process ended before it stored the answer."""
     request = Idempotency(key="k", path="/v1/seeks", body_hash=b"b" * 32)
-    post(services, bob)
     first = post(services, ada, request=request)
-    assert first["status"] == "matched"
+    assert met(services, bob)["status"] == "matched"
     assert post(services, ada, request=request) == first
     deployment.store.forget_answers(lambda *_: True)
-    assert post(services, ada, request=request) == first
+    again = post(services, ada, request=request)
+    assert (again["id"], again["status"]) == (first["id"], "matched")
     assert len(services.seeks.of_player(ada.id)) == 1
 
 
@@ -221,37 +236,27 @@ def test_players_who_use_the_same_key_of_a_request_have_seeks_of_their_own(
 def test_a_rival_process_that_is_quicker_seats_no_player_twice(
     services: Services, deployment: MemoryDeployment, ada: RegisteredPlayer, bob: RegisteredPlayer
 ) -> None:
-    """Between the search and the commit the sweeper finds the same match."""
-    first, rival = post(services, ada), deployment.process()
-    deployment.store.rivals.append(lambda: rival.seeks.sweep(limit=20))
-    second = post(services, bob)
-    assert second["status"] == "matched"
-    assert services.seeks.get(ada, UUID(first["id"]))["table"] == second["table"]
+    """Between the search and the commit another sweeper finds the same match."""
+    first, second, rival = post(services, ada), post(services, bob), deployment.process()
+    deployment.store.rivals.append(lambda: sweep(rival))
+    assert sweep(services) == 0
+    tables = {services.seeks.get(ada, UUID(first["id"]))["table"]}
+    assert tables == {services.seeks.get(bob, UUID(second["id"]))["table"]} != {None}
     assert len(deployment.directory.own_tables(ada.id)) == 1
 
 
 def test_a_seek_that_is_withdrawn_meanwhile_leaves_the_other_open(
     services: Services, deployment: MemoryDeployment, ada: RegisteredPlayer, bob: RegisteredPlayer
 ) -> None:
-    first = post(services, ada)
+    """Ada, who waits longest, withdraws at this moment; the next round seats Bob with Cy."""
+    first, second = post(services, ada), post(services, bob)
     deployment.store.rivals.append(lambda: services.seeks.withdraw(ada, UUID(first["id"])))
-    assert post(services, bob)["status"] == "open"
+    assert sweep(services) == 0
+    assert status(services, bob, second) == "open"
     assert status(services, ada, first) == "withdrawn"
     assert not deployment.directory.own_tables(bob.id)
-
-
-def test_a_match_that_is_lost_to_others_is_searched_again(
-    services: Services, deployment: MemoryDeployment, ada: RegisteredPlayer, bob: RegisteredPlayer
-) -> None:
-    """Ada, who waits longest, withdraws at this moment; Cy is still there."""
-    cy = person(services, "Cy")
-    services.players.block(ada, cy.id)
-    first = post(services, ada)
-    deployment.world.wait(1)
-    second = post(services, cy)
-    deployment.store.rivals.append(lambda: services.seeks.withdraw(ada, UUID(first["id"])))
-    assert post(services, bob)["status"] == "matched"
-    assert status(services, cy, second) == "matched"
+    assert met(services, person(services, "Cy"))["status"] == "matched"
+    assert status(services, bob, second) == "matched"
 
 
 def test_a_player_who_is_erased_meanwhile_leaves_the_other_open(
@@ -266,23 +271,25 @@ def test_a_player_who_is_erased_meanwhile_leaves_the_other_open(
         raise PlayerErased
 
     deployment.store.rivals.append(erased)
-    assert post(services, bob)["status"] == "open"
+    assert met(services, bob)["status"] == "open"
 
 
-def test_a_seek_whose_process_ended_before_the_match_is_found_by_the_sweeper(
-    services: Services, deployment: MemoryDeployment, ada: RegisteredPlayer, bob: RegisteredPlayer
+def test_a_round_that_ends_early_is_continued_by_the_next(
+    services: Services,
+    deployment: MemoryDeployment,
+    ada: RegisteredPlayer,
+    bob: RegisteredPlayer,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    def end() -> None:
-        raise RuntimeError("the process was killed")
-
-    first = post(services, ada)
-    deployment.store.rivals.append(end)
-    with pytest.raises(RuntimeError):
-        post(services, bob)
-    assert status(services, ada, first) == "open"
-    assert deployment.process().seeks.sweep(limit=20) == 1
-    assert status(services, ada, first) == "matched"
-    assert [one["status"] for one in services.seeks.of_player(bob.id)] == ["matched"]
+    """Seeks before those of Ada and Bob find nobody, and take all the time of each round."""
+    monkeypatch.setattr("service.application.tables.matching.SERVED", 1)
+    for number in range(4):
+        post(services, person(services, f"P{number}"), seats=5 + number)
+        deployment.world.wait(1)
+    seeks = [post(services, player) for player in (ada, bob)]
+    opened = [services.matchmaker.sweep(Slice(rows=20, seconds=0)) for _ in range(5)]
+    assert opened == [0, 0, 0, 0, 1]
+    assert status(services, bob, seeks[1]) == "matched"
 
 
 @pytest.mark.parametrize("mine", [True, False])
@@ -297,9 +304,9 @@ def test_players_of_whom_one_blocks_the_other_are_not_seated_together(
     pair = (ada, bob) if mine else (bob, ada)
     services.players.block(pair[0], pair[1].id)
     first, second = post(services, ada), post(services, bob)
-    assert services.seeks.sweep(limit=20) == 0
+    assert sweep(services) == 0
     deployment.world.wait(1)
-    assert post(services, person(services, "Cy"))["status"] == "matched"
+    assert met(services, person(services, "Cy"))["status"] == "matched"
     assert sorted((status(services, ada, first), status(services, bob, second))) == [
         "matched",
         "open",

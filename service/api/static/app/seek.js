@@ -91,7 +91,6 @@ export async function seek() {
     ...(await seatKey()),
     fill_with_bots_after: find("#seek-bots").checked ? BOTS_AFTER : null,
   });
-  if (found.table) return goTo(found.table);
   wait(found);
 }
 
