@@ -12,6 +12,8 @@ from pathlib import Path
 
 import pytest
 
+from service.store.database import queries
+
 ROOT = Path(__file__).resolve().parents[1]
 PACKAGES = ("service", "schemas", "workers")
 
@@ -351,6 +353,15 @@ def test_every_suppressed_check_states_its_rule_and_reason() -> None:
             if SUPPRESSION.search(line) and not WITH_REASON.search(line):
                 bare.append(f"{path.relative_to(ROOT)}:{number}")
     assert bare == []
+
+
+def test_each_query_has_a_name_of_its_own_and_is_used() -> None:
+    """The loader would take the second of two queries with one name."""
+    texts = [path.read_text() for path in (ROOT / "sql" / "queries").glob("*.sql")]
+    headers = [name for text in texts for name in re.findall(r"(?:\A|\n\n)-- (\w+): ", text)]
+    assert len(headers) == len(set(headers)) == len(queries())
+    code = "".join(path.read_text() for path in modules().values())
+    assert [name for name in headers if f'"{name}"' not in code] == []
 
 
 def test_fixtures_of_scope_package_are_in_packages() -> None:

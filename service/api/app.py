@@ -53,7 +53,7 @@ from service.runtime.config import Settings, settings_from
 from service.runtime.readiness import ReadyState
 from service.runtime.telemetry import configure_logs, configure_traces
 from service.startup_checks import check_start, warn_of_redis
-from service.store.database import read_queries
+from service.store.database import queries
 
 health = Blueprint("health", __name__)
 
@@ -297,7 +297,7 @@ def create_app(
 
 def read_files() -> None:
     """Read the queries and rulesets, so that requests are answered without file descriptors."""
-    read_queries()
+    queries()
     catalogue()
     known_by_name()
     model()

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import contextlib
+import re
 import select
 import sys
 import threading
 import time
-from collections.abc import Callable, Generator, Sequence
+from collections.abc import Callable, Generator, Mapping, Sequence
 from datetime import datetime
 from functools import cache
 from pathlib import Path
@@ -39,15 +40,20 @@ The folder of the SQL files, next to the package `service`: in a checkout and in
 
 
 @cache
+def queries() -> Mapping[str, bytes]:
+    """
+    Return the queries of `sql/queries/` by name; each begins with `-- name: purpose`.
+
+    They are read at once, so that no request needs a file descriptor for one.
+    """
+    texts = [path.read_text("utf-8") for path in sorted((SQL / "queries").glob("*.sql"))]
+    found = [one for text in texts for one in re.split(r"(?:\A|\n\n)(?=-- \w+: )", text)[1:]]
+    return {one[3 : one.index(":")]: one.encode() for one in found}
+
+
 def query(name: str) -> bytes:
-    """Return the text of `sql/queries/<name>.sql`; parameters are `$1`, `$2`, …"""
-    return (SQL / "queries" / f"{name}.sql").read_bytes()
-
-
-def read_queries() -> None:
-    """Read all queries, so that no request needs a file descriptor for one."""
-    for path in (SQL / "queries").glob("*.sql"):
-        query(path.stem)
+    """Return the query of that name; parameters are `$1`, `$2`, …"""
+    return queries()[name]
 
 
 for _kind in (UUID, datetime):

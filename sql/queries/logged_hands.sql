@@ -30,3 +30,29 @@ WHERE
     l.leaf_index >= $1::bigint AND l.leaf_index < $2::bigint
     AND g.public AND g.status IN ('ended', 'aborted')
 ORDER BY l.leaf_index
+
+-- hands_of_pair: the last public hands with one of two players, in the order of the public log.
+-- $1, $2 players, $3 time after which no hand counts, $4 maximum number of hands
+SELECT newest.leaf_index, newest.game_id, newest.players
+FROM (
+    SELECT
+        l.leaf_index,
+        g.game_id,
+        ARRAY(
+            SELECT CASE WHEN p.erased_at IS NULL THEN s.player_id END
+            FROM game_seats s
+            LEFT JOIN players p ON p.player_id = s.player_id
+            WHERE s.game_id = g.game_id
+            ORDER BY s.seat
+        ) AS players
+    FROM games g
+    JOIN log_leaves l ON l.game_id = g.game_id AND l.version = g.version
+    WHERE
+        g.public AND g.status = 'ended' AND g.ended_at <= $3::timestamptz
+        AND g.game_id IN (
+            SELECT s.game_id FROM game_seats s WHERE s.player_id IN ($1::uuid, $2::uuid)
+        )
+    ORDER BY l.leaf_index DESC
+    LIMIT $4::integer
+) AS newest
+ORDER BY newest.leaf_index

@@ -11,7 +11,7 @@ from uuid import UUID, uuid4
 import psycopg
 import pytest
 
-from service.store.database import Database
+from service.store.database import Database, queries
 from service.store.events import Commit, OutboxRow, StoredAnswer, StreamKind
 from service.store.postgres_events import PostgresStore, encode_commit, move_arguments
 from service.store.summaries import MoveColumns
@@ -101,8 +101,8 @@ def test_a_new_column_of_games_is_named_in_one_function_and_one_declaration(
 
 def test_only_the_known_functions_append() -> None:
     """Those of decision 0061: append_game_move for an ordinary move, else try_append_events."""
-    queries = "\n".join(path.read_text() for path in (FUNCTIONS.parent / "queries").glob("*.sql"))
-    called = set(re.findall(r"SELECT (\w*append_\w+)\(", queries))
+    texts = b"\n".join(queries().values()).decode()
+    called = set(re.findall(r"SELECT (\w*append_\w+)\(", texts))
     assert called == {"append_game_move", "try_append_events", "append_log"}
 
 

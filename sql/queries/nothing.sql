@@ -1,2 +1,0 @@
--- nothing: a statement without effect, to test the connection.
-SELECT 1

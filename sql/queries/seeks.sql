@@ -1,0 +1,56 @@
+-- add_seek: add a player's seek; returns whether it is new.
+-- $1 columns as JSON, $2 maximum number of open seeks of the player
+SELECT add_seek($1::jsonb, $2::integer)
+
+-- renew_seek: let an open seek expire later; returns whether it was open.
+-- $1 seek, $2 player, $3 time, $4 new time at which it expires
+SELECT renew_seek($1::uuid, $2::uuid, $3::timestamptz, $4::timestamptz)
+
+-- withdraw_seek: end an open seek without a table; returns whether it was open.
+-- $1 seek, $2 player, $3 time
+SELECT withdraw_seek($1::uuid, $2::uuid, $3::timestamptz)
+
+-- seek_by_id: a seek, open or not.
+-- $1 seek
+SELECT
+    seek_id, player_id, rulesets, seats, turn_seconds, swap_seconds, entropy, key, fill_after,
+    created_at, expires_at, ended_at, table_id
+FROM seeks
+WHERE seek_id = $1::uuid
+
+-- seeks_of: the seeks of a player, or those that led to a table, newest first.
+-- $1 player, $2 whether only those that led to a table, $3 limit
+SELECT
+    seek_id, player_id, rulesets, seats, turn_seconds, swap_seconds, entropy, key, fill_after,
+    created_at, expires_at, ended_at, table_id
+FROM seeks
+WHERE player_id = $1::uuid AND (table_id IS NOT NULL OR NOT $2::boolean)
+ORDER BY created_at DESC, seek_id DESC
+LIMIT $3
+
+-- open_seeks: the open seeks, oldest first; if there are too many, those of players whom a number chooses.
+-- $1 time, $2 any number, $3 limit
+SELECT
+    s.seek_id, s.player_id, s.rulesets, s.seats, s.turn_seconds, s.swap_seconds, s.entropy, s.key, s.fill_after,
+    s.created_at, s.expires_at, s.ended_at, s.table_id
+FROM (
+    SELECT o.*
+    FROM seeks o
+    WHERE o.ended_at IS NULL AND o.expires_at > $1::timestamptz
+    ORDER BY uuid_hash_extended(o.player_id, $2::bigint)
+    LIMIT $3
+) s
+ORDER BY s.created_at, s.seek_id
+
+-- seeks_waiting: how many players wait for a table on which conditions, the longest wait first.
+-- $1 time, $2 limit
+SELECT rulesets, seats, turn_seconds, swap_seconds, entropy, count(DISTINCT player_id)
+FROM seeks
+WHERE ended_at IS NULL AND expires_at > $1::timestamptz
+GROUP BY rulesets, seats, turn_seconds, swap_seconds, entropy
+ORDER BY min(created_at), rulesets
+LIMIT $2
+
+-- purge_seeks: delete a batch of seeks that ended or expired before a time; returns how many, 0 at the end.
+-- $1 time
+SELECT purge_seeks($1::timestamptz)

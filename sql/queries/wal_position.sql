@@ -1,3 +1,0 @@
--- wal_position: the position up to which the WAL of a primary is flushed; null on a replica.
--- With synchronous_commit, every transaction that is visible to others is flushed.
-SELECT CASE WHEN NOT pg_is_in_recovery() THEN pg_current_wal_flush_lsn()::text END
