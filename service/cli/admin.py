@@ -21,7 +21,7 @@ from service.cli.admin_session import (
     operator_name,
     report_refusals,
 )
-from service.cli.service_options import Time, data_folder
+from service.cli.service_options import TimeOption, data_folder
 
 if TYPE_CHECKING:
     from service.application.operations import StuckGame
@@ -207,7 +207,7 @@ def abort(options: AdminOptions, game: UUID) -> None:
 
 
 @admin.command(short_help="Declare that a restore may have lost moves.")
-@click.argument("since", type=Time())
+@click.argument("since", type=TimeOption())
 @click.option(
     "--origin",
     envvar="SHITHEAD_ORIGIN",
@@ -311,10 +311,10 @@ def stuck(options: AdminOptions, late: float) -> int:
 )
 @click.option(
     "--since",
-    type=Time(dates=True),
+    type=TimeOption(dates=True),
     help="Only actions from this time on, in UTC: 2026-11-26 or 2026-11-26T02:15:07Z.",
 )
-@click.option("--until", type=Time(dates=True), help="Only actions before this time.")
+@click.option("--until", type=TimeOption(dates=True), help="Only actions before this time.")
 @click.pass_obj
 def trail(
     options: AdminOptions,

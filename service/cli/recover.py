@@ -15,7 +15,7 @@ import click
 from service.cli.backup import keep_for_service
 from service.cli.service_options import (
     ServiceKeys,
-    Time,
+    TimeOption,
     complete_keyring,
     find_keys,
     key_file_of,
@@ -57,7 +57,7 @@ if TYPE_CHECKING:
 @click.option("--game", type=click.UUID, help="Only write the events that this game had, to --to.")
 @click.option(
     "--until",
-    type=Time(dates=True),
+    type=TimeOption(dates=True),
     metavar="TIME",
     help="With --game: as of this time, in UTC.",
 )

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from service.keys import Keyring
 
 
-class Time(click.ParamType[datetime]):
+class TimeOption(click.ParamType[datetime]):
     """A time as requests have it, such as 2026-11-26T02:15:07Z; with `dates` also a date."""
 
     name = "time"
