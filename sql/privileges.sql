@@ -37,7 +37,7 @@ GRANT USAGE ON SCHEMA public TO shithead_service, shithead_reader, shithead_audi
 
 REVOKE ALL ON
     streams, events, archived, secrets, answers, outbox, event_log,
-    players, tokens, webhooks, webhook_deliveries, games, game_seats, tables, table_seats, refusals,
+    players, tokens, webhooks, webhook_deliveries, games, game_seats, player_results, tables, table_seats, refusals,
     readings, rulesets_custom,
     disputes, dispute_referees, dispute_texts, dispute_bundles, dispute_findings,
     dispute_votes, notes, blocks, invitations, seeks, shuffled_decks, blind_choices, ratings,
@@ -49,7 +49,7 @@ FROM PUBLIC, shithead_service, shithead_reader, shithead_auditor;
 
 GRANT SELECT ON
     streams, events, archived, secrets, answers, outbox,
-    players, tokens, webhooks, webhook_deliveries, games, game_seats, tables, table_seats, refusals,
+    players, tokens, webhooks, webhook_deliveries, games, game_seats, player_results, tables, table_seats, refusals,
     readings, rulesets_custom,
     disputes, dispute_referees, dispute_texts, dispute_bundles, dispute_findings,
     dispute_votes, notes, blocks, invitations, seeks, shuffled_decks, blind_choices, ratings,
@@ -74,7 +74,7 @@ REVOKE ALL ON FUNCTION
     purge_answers, create_player, erase_player,
     record_attempt, check_refusals, record_reading, save_ruleset, come_back, put_off,
     summarise_dispute, keep_facts, try_append_events, append_game_move,
-    refuse_after_seal, refuse_after_close,
+    refuse_after_seal, refuse_after_close, count_hands,
     is_over, refuse_future, prev_of
 FROM PUBLIC;
 

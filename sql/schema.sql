@@ -198,6 +198,18 @@ CREATE TABLE game_seats (
 );
 CREATE INDEX game_seats_by_player_and_age ON game_seats (player_id, dealt_at DESC, game_id DESC) WHERE (player_id IS NOT NULL);
 
+-- The hands of a player, counted by the commits that deal and end them: a page, a quota and the
+-- admission of a referee read this row instead of all hands. `check --deep` counts them again.
+CREATE TABLE player_results (
+    player_id        uuid NOT NULL,      -- also after the player was erased
+    running          integer NOT NULL,   -- neither ended nor aborted
+    games            integer NOT NULL,   -- ended, not aborted
+    shithead         integer NOT NULL,   -- of games
+    public_games     integer NOT NULL,   -- of games, those at public tables
+    public_shithead  integer NOT NULL,   -- of public_games
+    CONSTRAINT player_results_pkey PRIMARY KEY (player_id)
+) WITH (fillfactor=70);
+
 -- Games with their seats and the names of their players.
 CREATE VIEW game_rows AS
  SELECT game_id,

@@ -74,15 +74,15 @@ class Players:
         row = self.directory.player(player)
         if row is None:
             raise not_found("player")
-        standing = self.directory.standing(player, public=not own)
+        results = self.directory.results(player, public=not own)
         self.settle_disputes(player)
         record = self.directory.accusations(player, since=self.world.now())
         return {
             "id": str(row.id),
             "name": row.name,
             "created_at": format_time(row.created_at),
-            "games": standing.games,
-            "shithead": standing.shithead,
+            "games": results.games,
+            "shithead": results.shithead,
             "cad": record.cad,
             "accusations": {
                 "made": record.made if own else record.known,
@@ -187,7 +187,7 @@ class Players:
         """
         if token is not None:
             self._refuse_unless_full(token)
-        if self.directory.standing(player.id).running:
+        if self.directory.holdings(player.id).running:
             raise _hand_running()
         self._leave_tables(player)
         invited = self._invited(player)

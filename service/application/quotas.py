@@ -132,7 +132,7 @@ def check_table_quotas(directory: PlayerRepository, player: UUID) -> None:
     This check saves work; the commit counts again with the player's row locked, because
     other requests may write in between. Raises Refusal `limit-reached`.
     """
-    if directory.standing(player).hosting >= MAX_TABLES:
+    if directory.holdings(player).hosting >= MAX_TABLES:
         raise quota_refused(QuotaKind.TABLES)
     check_game_quota(directory, player)
 
@@ -143,7 +143,7 @@ def check_game_quota(directory: PlayerRepository, player: UUID) -> None:
 
     Raises Refusal `limit-reached`.
     """
-    if directory.standing(player).running >= MAX_GAMES:
+    if directory.holdings(player).running >= MAX_GAMES:
         raise quota_refused(QuotaKind.GAMES)
 
 

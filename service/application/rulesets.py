@@ -102,7 +102,7 @@ class Rulemaking:
     def _save(
         self, player: RegisteredPlayer, name: str, root: Definition, made: Definition, address: str
     ) -> None:
-        if self.directory.standing(player.id).rulesets >= quotas.MAX_RULESETS:
+        if self.directory.holdings(player.id).rulesets >= quotas.MAX_RULESETS:
             raise quotas.quota_refused(QuotaKind.RULESETS)
         refusal = self.trials.refusal(made.tree, player.id, address)
         if refusal is not None:

@@ -21,6 +21,7 @@ from service.backup.check_attached import (
     attached_to_dispute,
     choices_of_game,
     differing_ratings,
+    differing_results,
     disputes_of_table,
     refusals_of_game,
 )
@@ -595,5 +596,5 @@ def whole_check(
     progress = progress.with_faults(*_missing_streams(database, progress.faults))
     for step in LogCheck(database, store, keys).run(progress):
         yield (progress := step)
-    wrong = differing_ratings(database) if progress.deep else ()
+    wrong = (*differing_results(database), *differing_ratings(database)) if progress.deep else ()
     yield progress.with_faults(*(Fault(where=w, check="row", reason=r) for w, r in wrong))

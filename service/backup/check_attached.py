@@ -167,6 +167,12 @@ def refusals_of_game(
         yield f"{found.count} refused attempts are stored, not those that the seal names"
 
 
+def differing_results(database: Database) -> Iterator[tuple[str, str]]:
+    """Yield each player whose counted hands are not those of the games, and the reason."""
+    for player, stored, counted in database.fetch("check_results"):
+        yield f"player {player}", f"the hands are counted as {stored}; by the games: {counted}"
+
+
 _DIGITS: Final = 1e-9
 """The relative difference of ratings that another machine may compute."""
 

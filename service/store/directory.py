@@ -50,11 +50,17 @@ class Erasure:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Standing:
-    """The results of a player, and the counts of running games, open tables and rulesets."""
+class Results:
+    """How many hands a player finished."""
 
     games: int  # ended, not aborted
     shithead: int  # of these
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Holdings:
+    """The counts of a player's running games, open tables and rulesets."""
+
     running: int
     hosting: int  # tables not closed
     rulesets: int  # created by the player
@@ -195,17 +201,18 @@ class PlayerRepository(Repository):
         rows = self._database.fetch("blocks_between", list(players))
         return [(place, blocked) for place, blocked in rows]
 
-    def standing(self, player: UUID, *, public: bool = False) -> Standing:
-        """
-        Return a player's results, and the numbers of running games, open tables and rulesets.
+    def results(self, player: UUID, *, public: bool = False) -> Results:
+        """Return a player's results; with `public` those at public tables only."""
+        rows = self._database.fetch("results_of", player)
+        games, shithead, public_games, public_shithead = rows[0] if rows else (0, 0, 0, 0)
+        if public:
+            return Results(games=public_games, shithead=public_shithead)
+        return Results(games=games, shithead=shithead)
 
-        With `public`, only results at public tables count.
-        """
-        row = self._database.fetch("standing_of", player, public)[0]
-        games, shithead, running, hosting, rulesets = row
-        return Standing(
-            games=games, shithead=shithead, running=running, hosting=hosting, rulesets=rulesets
-        )
+    def holdings(self, player: UUID) -> Holdings:
+        """Return the numbers of a player's running games, open tables and rulesets."""
+        [(running, hosting, rulesets)] = self._database.fetch("holdings_of", player)
+        return Holdings(running=running, hosting=hosting, rulesets=rulesets)
 
     def purge_players(self, *, registered_before: datetime, at: datetime) -> int:
         """

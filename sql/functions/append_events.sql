@@ -27,6 +27,7 @@ DECLARE
     answer  jsonb := nullif(command -> 'answer', 'null');
     secret  jsonb := nullif(command -> 'secret', 'null');
     append  jsonb;
+    hands   jsonb := '{}';  -- dealt or ended: the status before, null for a new one
 BEGIN
     IF command ->> 'token' IS NOT NULL AND NOT EXISTS (
         SELECT FROM tokens k
@@ -61,6 +62,15 @@ BEGIN
         FROM jsonb_array_elements(command -> 'appends') a
         ORDER BY (a.value ->> 'stream')::uuid
     LOOP
+        IF append ->> 'kind' = 'game' AND (
+            (append ->> 'expected')::integer = 0
+            OR append -> 'summary' ->> 'status' IN ('ended', 'aborted')
+        ) THEN
+            hands := hands || jsonb_build_object(
+                append ->> 'stream',
+                (SELECT g.status FROM games g WHERE g.game_id = (append ->> 'stream')::uuid)
+            );
+        END IF;
         PERFORM append_stream(append);
     END LOOP;
 
@@ -91,6 +101,10 @@ BEGIN
         INSERT INTO outbox (stream_id, version, topic)
         SELECT (o.value ->> 'stream')::uuid, (o.value ->> 'version')::integer, o.value ->> 'topic'
         FROM jsonb_array_elements(command -> 'outbox') o;
+    END IF;
+
+    IF hands <> '{}' THEN
+        PERFORM count_hands(hands);
     END IF;
 END
 $$;

@@ -17,9 +17,7 @@ BEGIN
 
     -- A separate statement, because it must see what was committed while the lock was awaited.
     IF EXISTS (
-        SELECT 1 FROM game_seats s
-        JOIN games g ON g.game_id = s.game_id
-        WHERE s.player_id = player AND g.status NOT IN ('ended', 'aborted')
+        SELECT FROM player_results r WHERE r.player_id = player AND r.running > 0
     ) THEN
         RAISE EXCEPTION 'a hand is being played' USING ERRCODE = 'SH423';
     END IF;

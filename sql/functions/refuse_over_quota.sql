@@ -31,9 +31,7 @@ BEGIN
                 );
             WHEN 'games' THEN
                 taken := (
-                    SELECT count(*) FROM game_seats s
-                    JOIN games g ON g.game_id = s.game_id
-                    WHERE s.player_id = quota.player AND g.status NOT IN ('ended', 'aborted')
+                    SELECT r.running FROM player_results r WHERE r.player_id = quota.player
                 );
             WHEN 'rulesets' THEN
                 taken := (SELECT count(*) FROM rulesets_custom r WHERE r.owner = quota.player);

@@ -234,6 +234,25 @@ COMMENT ON COLUMN game_seats.bot IS 'its name';
 COMMENT ON COLUMN game_seats.player_id IS 'also after the player was erased';
 COMMENT ON COLUMN game_seats.dealt_at IS 'created_at of the game';
 
+CREATE TABLE player_results (
+    player_id        uuid     NOT NULL,
+    running          integer  NOT NULL,
+    games            integer  NOT NULL,
+    shithead         integer  NOT NULL,
+    public_games     integer  NOT NULL,
+    public_shithead  integer  NOT NULL,
+    CONSTRAINT player_results_pkey PRIMARY KEY (player_id)
+) WITH (fillfactor = 70);
+COMMENT ON TABLE player_results IS
+    'The hands of a player, counted by the commits that deal and end them: a page, a quota and the '
+    'admission of a referee read this row instead of all hands. `check --deep` counts them again.';
+COMMENT ON COLUMN player_results.player_id IS 'also after the player was erased';
+COMMENT ON COLUMN player_results.running IS 'neither ended nor aborted';
+COMMENT ON COLUMN player_results.games IS 'ended, not aborted';
+COMMENT ON COLUMN player_results.shithead IS 'of games';
+COMMENT ON COLUMN player_results.public_games IS 'of games, those at public tables';
+COMMENT ON COLUMN player_results.public_shithead IS 'of public_games';
+
 CREATE VIEW game_rows AS
 SELECT
     g.*,

@@ -340,7 +340,7 @@ def test_a_ruleset_is_stored_once_under_its_id(directory: Directory) -> None:
     assert list(directory.list_rulesets(after=newer.id)) == [mine]
     assert not directory.list_rulesets(after=mine.id)
     assert not directory.list_rulesets(after="custom-3")
-    assert directory.standing(ann).rulesets == 2
+    assert directory.holdings(ann).rulesets == 2
 
 
 def encoded(text: str) -> str:

@@ -11,7 +11,7 @@ from uuid import UUID, uuid4
 import pytest
 
 from service.application.calls import digest
-from service.store.directory import CustomRuleset, Directory, Standing
+from service.store.directory import CustomRuleset, Directory, Holdings, Results
 from service.store.events import (
     AnswerConflict,
     HandRunning,
@@ -271,7 +271,7 @@ def test_rulesets_stored_at_the_same_moment_do_not_exceed_the_quota(directory: D
 
     with ThreadPoolExecutor(8) as pool:
         assert sum(pool.map(stored, range(8))) == 3
-    assert directory.standing(ann).rulesets == 3
+    assert directory.holdings(ann).rulesets == 3
 
 
 def test_the_names_of_several_players_are_read_in_one_call(directory: Directory) -> None:
@@ -280,7 +280,7 @@ def test_the_names_of_several_players_are_read_in_one_call(directory: Directory)
     assert directory.names([]) == {}
 
 
-def test_a_players_standing_counts_finished_lost_and_running_hands(stores: Stores) -> None:
+def test_a_player_has_numbers_of_finished_lost_and_running_hands(stores: Stores) -> None:
     ann = uuid4()
     for status, shithead in (("ended", 0), ("ended", 1), ("aborted", None), ("swapping", None)):
         new_game(stores.store, seats=[person(0, ann), bot(1)], status=status, shithead=shithead)
@@ -288,13 +288,11 @@ def test_a_players_standing_counts_finished_lost_and_running_hands(stores: Store
     open_table = new_table(stores.store, host=ann)
     seated = new_table(stores.store, seats=[person(0, ann)], created_at=THEN + timedelta(hours=1))
     new_table(stores.store, host=ann, status="closed")
-    assert stores.directory.standing(ann) == Standing(
-        games=2, shithead=1, running=1, hosting=1, rulesets=0
-    )
+    assert stores.directory.results(ann) == Results(games=2, shithead=1)
+    assert stores.directory.holdings(ann) == Holdings(running=1, hosting=1, rulesets=0)
     assert list(stores.directory.tables_of(ann)) == [seated, open_table]
-    assert stores.directory.standing(uuid4()) == Standing(
-        games=0, shithead=0, running=0, hosting=0, rulesets=0
-    )
+    assert stores.directory.results(uuid4()) == Results(games=0, shithead=0)
+    assert stores.directory.holdings(uuid4()) == Holdings(running=0, hosting=0, rulesets=0)
 
 
 def test_erased_players_are_listed_by_time(stores: Stores) -> None:

@@ -23,7 +23,15 @@ LOG_TABLES = ("log_leaves", "log_hashes", "log_heads", "log_cosignatures")
 TABLES = (
     *("streams", "events", "archived", "secrets", "answers", "outbox", "players", "tokens"),
     "games",
-    *("game_seats", "tables", "table_seats", "refusals", "readings", "rulesets_custom"),
+    *(
+        "game_seats",
+        "player_results",
+        "tables",
+        "table_seats",
+        "refusals",
+        "readings",
+        "rulesets_custom",
+    ),
     *("disputes", "dispute_referees", "dispute_texts", "dispute_bundles", "dispute_findings"),
     *("notes", "blocks", "invitations", "seeks", "shuffled_decks", "blind_choices", "trail"),
     *("ratings", "ratings_reached"),

@@ -20,7 +20,8 @@ from service.store.directory import (
     CustomRuleset,
     Directory,
     Erasure,
-    Standing,
+    Holdings,
+    Results,
     StoredPlayer,
     StoredToken,
 )
@@ -315,19 +316,24 @@ class MemoryDirectory(MemoryPlayers, MemoryDisputes, MemoryNotices, MemorySeeks,
                 self._notes[game] = {k: n for k, n in kept.items() if n.author != player}
         return erased
 
-    def standing(self, player: UUID, *, public: bool = False) -> Standing:
-        sat = [
-            (game, seat.seat)
-            for game in self._games()
-            for seat in game.seats
-            if seat.player == player
+    def _sat(self, player: UUID) -> list[tuple[GameRow, int]]:
+        seats = [(game, seat) for game in self._games() for seat in game.seats]
+        return [(game, seat.seat) for game, seat in seats if seat.player == player]
+
+    def results(self, player: UUID, *, public: bool = False) -> Results:
+        ended = [
+            (game, seat)
+            for game, seat in self._sat(player)
+            if game.status == "ended" and (game.public or not public)
         ]
+        return Results(
+            games=len(ended), shithead=sum(game.shithead == seat for game, seat in ended)
+        )
+
+    def holdings(self, player: UUID) -> Holdings:
         tables = self._tables()
-        ended = [(g, seat) for g, seat in sat if g.status == "ended" and (g.public or not public)]
-        return Standing(
-            games=len(ended),
-            shithead=sum(game.shithead == seat for game, seat in ended),
-            running=sum(game.status not in _OVER for game, _ in sat),
+        return Holdings(
+            running=sum(game.status not in _OVER for game, _ in self._sat(player)),
             hosting=sum(table.host == player and table.status != "closed" for table in tables),
             rulesets=len(self.list_rulesets(owner=player)),
         )

@@ -289,7 +289,7 @@ class Disputes:
         age = 0 if row is None else int((self.world.now() - row.created_at).total_seconds())
         return Candidate(
             of_table=entry is None or str(player.id) in barred_players(self.store, entry),
-            hands=self.directory.standing(player.id).games,
+            hands=self.directory.results(player.id).games,
             account_seconds=max(0, age),
             registered_at=None if row is None else format_time(row.created_at),
         )

@@ -414,6 +414,25 @@ def test_changed_blind_choices_are_found(stored_games: StoredGames, database: Da
     assert "blind choices are not" in fault.reason
 
 
+@pytest.mark.parametrize(
+    "change",
+    [
+        "UPDATE player_results SET games = games + 1",
+        "UPDATE player_results SET public_shithead = public_shithead - 1",
+        "UPDATE player_results SET running = 0 WHERE running > 0",
+        "DELETE FROM player_results",
+    ],
+)
+def test_counted_hands_that_are_not_those_of_the_games_are_found(
+    stored_games: StoredGames, database: Database, change: str
+) -> None:
+    """A referee is admitted by this number, and a quota and an erasure read it."""
+    assert checked(database, deep=True).faults == ()
+    as_superuser(stored_games.url, change)
+    faults = checked(database, deep=True).faults
+    assert {(fault.where.split()[0], fault.check) for fault in faults} == {("player", "row")}
+
+
 def test_a_truncated_game_is_found_by_its_stream_and_by_the_public_log(
     stored_games: StoredGames, database: Database, sealed: UUID
 ) -> None:
