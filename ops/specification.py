@@ -17,7 +17,7 @@ from service.rulesets.catalogue import Definition, Option, catalogue
 from service.rulesets.statements import Statement, model
 from service.shx.bundle import MANIFEST_SHAPE
 from service.shx.canonical import canonical
-from service.shx.event_shapes import ACTIONS, ENVELOPE, EVENTS
+from service.shx.event_shapes import ACTIONS, ENVELOPE, EVENTS, VERSION
 from service.shx.moves import ATTEMPT, INTENT, MOVE_SHAPES, check_auth
 from service.shx.validators import schema_of
 
@@ -47,11 +47,7 @@ def schemas() -> dict[str, Any]:
 
     An event is `event.<type>.v<version>`.
     """
-    events = {
-        f"event.{kind}.v{version}": _event(kind, version)
-        for kind, shape in EVENTS.items()
-        for version in shape.versions
-    }
+    events = {f"event.{kind}.v{VERSION}": _event(kind) for kind in EVENTS}
     settings = {name: part for name, part in json_schema().items() if name != "$schema"}
     players = settings["properties"]["players"]
     required = {"players": {**players, "required": ["min", "max"]}}
@@ -88,14 +84,14 @@ def _without_empty(value: Any) -> Any:
     return {name: _without_empty(one) for name, one in value.items() if name not in empty}
 
 
-def _event(kind: str, version: int) -> dict[str, Any]:
-    """Return the schema of a whole event of a type and version."""
+def _event(kind: str) -> dict[str, Any]:
+    """Return the schema of a whole event of a type."""
     fields = {name: schema_of(check) for name, check in ENVELOPE.items()}
     properties = {
         **fields,
-        "v": {"const": version},
+        "v": {"const": VERSION},
         "type": {"const": kind},
-        "data": EVENTS[kind].data(version).schema,
+        "data": EVENTS[kind].data.schema,
     }
     auth = {**check_auth.schema["properties"], "intent": {"$ref": "#/$defs/intent"}}
     signed = {"auth": {**check_auth.schema, "properties": auth}}

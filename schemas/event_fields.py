@@ -21,7 +21,7 @@ from schemas.strict_fields import (
     seat_field,
     time_field,
 )
-from service.shx.event_shapes import ACTIONS, EventShape
+from service.shx.event_shapes import ACTIONS, VERSION, EventShape
 from service.shx.event_shapes import EVENTS as TABLE
 from service.shx.validators import OPENING, card
 
@@ -88,9 +88,8 @@ OpeningSchema = _object(OPENING.schema)
 
 
 def _data_schema(kind: str, shape: EventShape) -> type[Schema]:
-    """Return the schema of an event's `data`; fields of version 2 are optional."""
-    properties = shape.data(max(shape.versions)).schema["properties"]
-    members = {"__doc__": shape.meaning, **_members(properties, shape.since_2)}
+    """Return the schema of an event's `data`."""
+    members = {"__doc__": shape.meaning, **_members(shape.data.schema["properties"])}
     return type(f"{_camel(kind)}Data", (Closed,), members)
 
 
@@ -120,7 +119,7 @@ def _event_schema(kind: str, shape: EventShape) -> type[Schema]:
         "__doc__": shape.meaning,
         "v": fields.Integer(
             strict=True,
-            validate=validate.OneOf(shape.versions),
+            validate=validate.OneOf([VERSION]),
             **described("the version of the event's format"),
         ),
         "type": Chosen(kind, **described("the type of the event")),

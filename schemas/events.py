@@ -29,9 +29,9 @@ RulesetReader = Callable[[Mapping[str, Any], int], Ruleset]
 
 class Secrets(Struct, frozen=True, kw_only=True):
     """
-    Secrets of a deck that events publish: the salts of opened cards; in the seal, seed and deck.
+    What events take from outside the game: the salts of opened cards; in the seal, seed and deck.
 
-    `refusals` is the field of the same name in a seal of version 2, None for version 1.
+    `refusals` is the field of the same name in a seal; other events need none.
     """
 
     salt: Callable[[int], str]
@@ -45,7 +45,7 @@ def data_of(event: Event, secrets: Secrets | None = None) -> Data:
     Return the `data` of an event.
 
     Raises ValueError for an event that opens a card or publishes the seed if `secrets` is None,
-    and for `game_created`, whose data the application composes.
+    for a seal without `refusals`, and for `game_created`, whose data the application composes.
     """
     kind = type(event)
     if kind is GameCreated:
@@ -118,8 +118,9 @@ def _sealed(secrets: Secrets | None) -> Data:
     if secrets is None:
         raise ValueError("a seal needs the seed")
     deck = None if secrets.deck is None else list(secrets.deck)
-    data: Data = {"seed": secrets.seed, "deck": deck}
-    return data if secrets.refusals is None else {**data, "refusals": dict(secrets.refusals)}
+    if secrets.refusals is None:
+        raise ValueError("a seal names the refused attempts")
+    return {"seed": secrets.seed, "deck": deck, "refusals": dict(secrets.refusals)}
 
 
 def _created(data: Mapping[str, Any], read_ruleset: RulesetReader) -> GameCreated:

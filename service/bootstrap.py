@@ -80,7 +80,6 @@ from service.public_log.witness_client import RemoteWitness, parse_witnesses
 from service.runtime.config import Settings
 from service.runtime.readiness import ALWAYS_READY, DATABASE, AtMostEvery, NotChecked, Readiness
 from service.runtime.receivers import Receivers
-from service.shx.event_shapes import LATEST
 from service.shx.tlog.notes import NoteSigner, NoteVerifier, sign_note
 from service.startup_checks import ClockWatch, check_clock
 from service.store.archive import Bundles
@@ -127,7 +126,6 @@ class Services:
         erasure_list: Path | None = None,
         signed: SignedCheckpoints | None = None,
         wal: ArchivedWal | None = None,
-        record_version: int = LATEST,
         verify: Work = answer_here,
         receivers: Receivers = Receivers(),  # noqa: B008 - a frozen value
         close: Callable[[], None] = lambda: None,
@@ -232,7 +230,6 @@ class Services:
             rulebook=self.rulebook,
             world=self.world,
             notifier=self.notifier,
-            record_version=record_version,
         )
         self.tables = Tables(
             handler=handler,
@@ -453,7 +450,6 @@ def services_from(settings: Settings, *, most_waiting: int | None = None) -> Ser
         wal=PostgresWal(database, settings.wal_archive) if settings.wal_archive else None,
         verify=within(settings.verify_seconds),
         receivers=Receivers(loopback=settings.webhook_loopback),
-        record_version=settings.record_version,
         close=database.close,
     )
 

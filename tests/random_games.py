@@ -32,7 +32,7 @@ from service.domain.legal import legal_moves, may_act
 from service.domain.ruleset import deck_of
 from service.shx.canonical import custom_ruleset_id, format_time, ruleset_hash, sha256
 from service.shx.chain import encode_event, genesis, head
-from service.shx.moves import intent, sign_intent
+from service.shx.moves import NONE_REFUSED, intent, sign_intent
 from service.shx.shuffle import Shuffle, derive, server_commit
 from service.verify.log import pinned_ruleset
 from tests.changed import replace
@@ -195,7 +195,10 @@ class _Maker:
 
     def _move(self, events: Sequence[Event], by: int | None, move: Move | None = None) -> None:
         secrets = Secrets(
-            salt=lambda p: self.shuffle.salt(p).hex(), seed=self.seed.hex(), deck=self.shuffle.deck
+            salt=lambda p: self.shuffle.salt(p).hex(),
+            seed=self.seed.hex(),
+            deck=self.shuffle.deck,
+            refusals=NONE_REFUSED.as_json(),
         )
         auth = None
         if move is not None and by in self.plan.keys:

@@ -25,7 +25,6 @@ import orjson
 from service.application.games.uploads import Upload, request_of
 from service.bootstrap import Services
 from service.runtime.fork_server import ForkServer, OutOfTime
-from service.shx.event_shapes import LATEST
 from tests.honest_games import FewTrials
 from tests.memory.directory import MemoryDirectory
 from tests.memory.events import MemoryStore
@@ -46,7 +45,7 @@ MANY = 6000
 BUDGET = 1
 
 
-def costly_log(passes: int, *, version: int = LATEST) -> bytes:
+def costly_log(passes: int) -> bytes:
     """Return a log of 152 kB and 245 bytes for each pass of a seat that could play."""
     store, world = MemoryStore(), SetWorld(4)
     services = Services(
@@ -57,7 +56,6 @@ def costly_log(passes: int, *, version: int = LATEST) -> bytes:
         origin="bench.example",
         world=world,
         trials=FewTrials(),
-        record_version=version,
     )
     ada, bob = person(services, "Ada"), person(services, "Bob")
     with mock.patch.object(FewTrials, "refusal", return_value=None):
@@ -127,7 +125,7 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as folder:
         log = Path(folder) / "costly.jsonl"
         for passes in PASSES:
-            log.write_bytes(costly_log(passes, version=1))
+            log.write_bytes(costly_log(passes))
             before = seconds_of_verify(before_root / ".venv/bin/python", before_root, log)
             now = seconds_of_verify(sys.executable, ROOT, log)
             size = log.stat().st_size

@@ -17,7 +17,7 @@ HEAD_BYTES: Final = 32
 BLOCK: Final = 32  # heads
 
 Envelope = Mapping[str, Any]
-"""The fields of a stored event: type, data and at; by, v and auth if they are set."""
+"""The fields of a stored event: type, data and at; by and auth if they are set."""
 
 
 class Versioned(Protocol):

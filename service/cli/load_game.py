@@ -18,7 +18,6 @@ from service.replay.sentences import sentence
 from service.shx.bundle import OPENINGS, Bundle, NotABundle, read_log
 from service.shx.canonical import RecordError, parse
 from service.shx.chain import decode_event, head
-from service.shx.moves import sealed_refusals
 from service.shx.receipts import Receipt, check_receipt, parse_receipt_body
 from service.shx.tlog.notes import parse_note
 from service.verify.evidence import OutsideEvidence
@@ -213,7 +212,7 @@ def read_recording(data: bytes, outside: VerifyOptions | None = None) -> Recordi
         wording=report.wording,
         summary=report.summary,
         authorship=report.authorship,
-        refusals_proven=_refusals_proven(log, report),
+        refusals_proven=_refusals_proven(report),
     )
 
 
@@ -276,10 +275,10 @@ def _readable(lines: Sequence[bytes]) -> Iterator[RecordedEvent]:
         return
 
 
-def _refusals_proven(log: Sequence[RecordedEvent], report: Report) -> bool:
-    """Return whether a seal of version 2 confirms the refused attempts in the bundle."""
+def _refusals_proven(report: Report) -> bool:
+    """Return whether the seal confirms the refused attempts in the bundle."""
     [seal] = [finding for finding in report.findings if finding.check is Check.SEAL]
-    return seal.result is Result.PASS and sealed_refusals(log[-1].fields) is not None
+    return seal.result is Result.PASS
 
 
 def _lacking(report: Report) -> Iterator[str]:

@@ -204,7 +204,6 @@ class Settings:
     rate_limits: bool = field(default=True, metadata=_read_by(_switch))
     keep_answers_hours: int = field(default=24, metadata=_read_by(_number(24, 24 * 3650)))
     keep_wake_ups_hours: int = field(default=24, metadata=_read_by(_number(1, 24 * 3650)))
-    record_version: int = field(default=2, metadata=_read_by(_number(1, 2)))
     keep_refusals_days: int = field(default=365, metadata=_read_by(_number(0, 36500)))
     keep_unused_players_days: int = field(default=365, metadata=_read_by(_number(0, 36500)))
     calls_per_token: int = field(default=12_000, metadata=_read_by(_number(1, 10**9)))
@@ -292,7 +291,6 @@ keep_answers_hours | | hours | Answers to requests with an `Idempotency-Key`
 keep_wake_ups_hours | | hours | Notifications that no relay has sent
 keep_refusals_days | | days; 0: forever | Refused moves, counted from the seal of the game
 keep_unused_players_days | | days; 0: forever | Players who were never active
-record_version | | version | Log format of new games; 1 until every process runs this release
 = Disputes: each one keeps the values with which it was opened
 referee_hands | | hands | Finished hands required of a referee
 referee_account_seconds | | seconds | Required age of a referee's account

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any, Final
 
@@ -55,17 +55,16 @@ class Role(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class EventShape:
-    """A type of event: its role, its meaning and its fields; `since_2` are those of version 2."""
+    """A type of event: its role, its meaning and its fields."""
 
     role: Role
     meaning: str
     fields: Mapping[str, Field]
-    versions: tuple[int, ...] = (1,)
-    since_2: Mapping[str, Field] = field(default_factory=dict)
 
-    def data(self, version: int) -> Shape:
-        """Return the shape of `data` in a version."""
-        return record(self.fields if version == 1 else {**self.fields, **self.since_2})
+    @property
+    def data(self) -> Shape:
+        """Return the shape of `data`."""
+        return record(self.fields)
 
 
 def _seat(meaning: str, *, or_null: bool = False) -> Field:
@@ -86,21 +85,19 @@ _PICKED_UP: Final[Mapping[str, Field]] = {
     "direction": _DIRECTION,
 }
 _SEED: Final = Field(HASH, "the server's seed S")
-_REFUSALS: Final[Mapping[str, Field]] = {
-    "refusals": Field(
-        record(
-            {
-                "count": Field(
-                    integer(0, MAX_REFUSALS_PER_GAME), "the number of lines of `refusals.jsonl`"
-                ),
-                "sha256": Field(HASH, "SHA-256 of its bytes"),
-            },
-            title="SealedRefusals",
-            meaning="The refused attempts of a game: their number, and the hash of their file.",
-        ),
-        "the refused attempts; present if and only if `v` is 2",
-    )
-}
+_REFUSALS: Final = Field(
+    record(
+        {
+            "count": Field(
+                integer(0, MAX_REFUSALS_PER_GAME), "the number of lines of `refusals.jsonl`"
+            ),
+            "sha256": Field(HASH, "SHA-256 of its bytes"),
+        },
+        title="SealedRefusals",
+        meaning="The refused attempts of a game: their number, and the hash of their file.",
+    ),
+    "the attempts that the rules refused",
+)
 
 _RULESET: Final = record(
     {
@@ -183,7 +180,6 @@ EVENTS: Final[Mapping[str, EventShape]] = {
             "clock": Field(nullable(_CLOCK), "the time limits, null without a clock"),
             "turn_limit": Field(_AT_LEAST_ONE, "the number of actions at which the hand ends"),
         },
-        versions=(1, 2),
     ),
     "entropy_committed": EventShape(
         Role.ENTROPY,
@@ -363,9 +359,8 @@ EVENTS: Final[Mapping[str, EventShape]] = {
         {
             "seed": _SEED,
             "deck": Field(SOME_CARDS, "the deck in order; position 0 was dealt first"),
+            "refusals": _REFUSALS,
         },
-        versions=(1, 2),
-        since_2=_REFUSALS,
     ),
     "game_aborted": EventShape(
         Role.SEAL,
@@ -377,9 +372,8 @@ EVENTS: Final[Mapping[str, EventShape]] = {
             ),
             "seed": _SEED,
             "deck": Field(nullable(SOME_CARDS), "the deck in order; null before `deck_committed`"),
+            "refusals": _REFUSALS,
         },
-        versions=(1, 2),
-        since_2=_REFUSALS,
     ),
 }
 """
@@ -395,14 +389,10 @@ def types_of(*roles: Role) -> frozenset[str]:
     return frozenset(kind for kind, shape in EVENTS.items() if shape.role in roles)
 
 
-_SHAPES: Final = {
-    (kind, version): shape.data(version).check
-    for kind, shape in EVENTS.items()
-    for version in shape.versions
-}
+_SHAPES: Final = {kind: shape.data.check for kind, shape in EVENTS.items()}
 
-LATEST: Final = 2
-"""The version of new games unless the operator sets another one."""
+VERSION: Final = 1
+"""The version of every event."""
 
 EVENT_TYPES: Final = frozenset(EVENTS)
 
@@ -430,28 +420,35 @@ _NAMES: Final = frozenset(ENVELOPE) | {"v", "type", "data"}
 
 def check_event(event: Any) -> None:
     """
-    Raise RecordError unless `event` has the shape of a game's event, of version 1 or 2.
+    Raise RecordError unless `event` has the shape of a game's event.
 
-    Codes: `unknown_version`, `unknown_type`, `bad_field`; the detail begins with a JSON
-    pointer. Checks that need other events are in the verifier.
+    Codes: `made_before`, `unknown_version`, `unknown_type`, `bad_field`; the detail begins with
+    a JSON pointer. Checks that need other events are in the verifier.
     """
     if type(event) is not dict:
         raise refuse("/", "not an object")
     version, kind = event.get("v"), event.get("type")
-    if type(version) is not int or version not in (1, 2):
-        raise RecordError("unknown_version", f"/v: {version!r} is neither 1 nor 2")
     if type(kind) is not str or kind not in EVENTS:
         raise RecordError("unknown_type", f"/type: {kind!r}")
-    if (kind, version) not in _SHAPES:
-        raise RecordError("unknown_version", f"/v: there is no {kind} of version {version}")
+    if _was_made_before(kind, version, event.get("data")):
+        raise RecordError("made_before", "/v: the form of records made before 0.1.0")
+    if type(version) is not int or version != VERSION:
+        raise RecordError("unknown_version", f"/v: {version!r} is not {VERSION}")
     check_names(event, "/", _NAMES | {"auth"} if "auth" in event else _NAMES)
     for name, path, check in _ENVELOPE_CHECKS:
         check(event[name], path)
-    _SHAPES[kind, version](event["data"], "/data")
+    _SHAPES[kind](event["data"], "/data")
     _check_together(kind, event["data"])
     _check_by(kind, event)
     if "auth" in event:
         _check_auth(kind, event)
+
+
+def _was_made_before(kind: str, version: Any, data: Any) -> bool:
+    """Return whether an event has a form that only builds before 0.1.0 wrote."""
+    if kind in SEALS and type(data) is dict and "refusals" not in data:
+        return True
+    return version == 2 and kind in (*SEALS, "game_created")
 
 
 def _check_together(kind: str, data: Mapping[str, Any]) -> None:

@@ -164,7 +164,7 @@ ATTEMPT: Final = record({"at": time, "move": free_object, "rule": text, "seat": 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SealedRefusals:
-    """The refused attempts in a seal of version 2: their number and the hash of their file."""
+    """The refused attempts in a seal: their number and the hash of their file."""
 
     count: int
     sha256: str  # of the bytes of refusals.jsonl, in hex
@@ -191,14 +191,8 @@ def seal_of(data: bytes) -> SealedRefusals:
 NONE_REFUSED: Final = seal_of(b"")
 
 
-def sealed_refusals(event: Mapping[str, Any]) -> SealedRefusals | None:
-    """
-    Return the count and hash of refused attempts in a decoded seal; None if its version is 1.
-
-    Code that reads seals uses this instead of the fields, to support both versions.
-    """
-    if event["v"] == 1:
-        return None
+def sealed_refusals(event: Mapping[str, Any]) -> SealedRefusals:
+    """Return the count and hash of refused attempts in a decoded seal."""
     sealed = event["data"]["refusals"]
     return SealedRefusals(count=sealed["count"], sha256=sealed["sha256"])
 

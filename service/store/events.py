@@ -111,7 +111,7 @@ class Commit(Struct, frozen=True, kw_only=True):
     answer: StoredAnswer | None = None
     secret: SealedSecret | None = None
     forget_secret: UUID | None = None  # the sealed game whose secret is deleted
-    refused: int | None = None  # number of refused attempts named by its seal; None for version 1
+    refused: int | None = None  # number of refused attempts named by its seal
     outbox: tuple[OutboxRow, ...] = ()
     token: bytes | None = None  # hash of a bearer token that must still be valid
     quotas: tuple[Quota, ...] = ()  # counted in the same transaction, the player's row locked

@@ -209,13 +209,6 @@ class _Phases:
         self.last = kind
         if self.log.events[move.last]["type"] in SEALS:
             self.phase = "over"
-            self._version(move.last)
-
-    def _version(self, seq: int) -> None:
-        """Check that the seal has the version of the first event."""
-        began, ended = self.log.events[0]["v"], self.log.events[seq]["v"]
-        if began != ended:
-            raise Failed(seq, "order.version", found=ended, expected=began)
 
     def _setup(self, seq: int, kind: str, data: Mapping[str, Any]) -> None:
         if (kind == "game_created") != (self.phase == "nothing"):
@@ -341,10 +334,10 @@ DISPUTE: Final = "dispute/"
 
 def check_seal(log: Log, bundle: Bundle, position: Position) -> Answer:
     """
-    Check that the game is sealed, and that a seal of version 2 matches the refused attempts.
+    Check that the game is sealed, and that the seal matches the refused attempts.
 
-    Files that no seal covers get the remark "unproven": refused attempts of a game of
-    version 1 or of an unsealed game, and all files under `dispute/`.
+    Files that no seal covers get the remark "unproven": refused attempts of an unsealed game,
+    and all files under `dispute/`.
 
     Raises Unanswered if the game is not sealed.
     """
@@ -352,18 +345,10 @@ def check_seal(log: Log, bundle: Bundle, position: Position) -> Answer:
     remarks = tuple(_unproven(log, bundle))
     if log.seal is None:
         raise missing("open.unfinished", remarks=remarks)
-    sealed = sealed_refusals(log.seal)
-    if sealed is None:
-        return Answer(remarks=remarks)
     notes: tuple[Sentence, ...] = ()
     with position.collecting_failures():
-        notes = _compare_refusals(log, sealed, bundle.files.get(REFUSALS))
+        notes = _compare_refusals(log, sealed_refusals(log.seal), bundle.files.get(REFUSALS))
     return Answer(notes=notes, remarks=remarks)
-
-
-def proves_refusals(log: Log) -> bool:
-    """Return whether the seal of a log names its refused attempts."""
-    return log.seal is not None and sealed_refusals(log.seal) is not None
 
 
 def _compare_refusals(log: Log, sealed: SealedRefusals, data: bytes | None) -> tuple[Sentence, ...]:
@@ -374,13 +359,14 @@ def _compare_refusals(log: Log, sealed: SealedRefusals, data: bytes | None) -> t
     """
     if (sealed.count == 0) != (sealed.sha256 == NONE_REFUSED.sha256):
         raise Failed(log.end, "seal.count")
-    if data is None and sealed.count:
-        return (Sentence(code="seal.missing", values={"count": sealed.count}),)
-    if seal_of(data or b"") != sealed:
+    if data is None:
+        absent = Sentence(code="seal.missing", values={"count": sealed.count})
+        return (absent,) if sealed.count else ()
+    if seal_of(data) != sealed:
         weight = EvidenceWeight.NOTHING
         raise Failed(log.end, "seal.refusals", weight=weight, count=sealed.count)
     try:
-        check_refusals(data or b"", seats=log.seats)
+        check_refusals(data, seats=log.seats)
     except RecordError as error:
         raise Failed(log.end, "seal.attempts", detail=error.detail) from None
     return ()
@@ -388,7 +374,7 @@ def _compare_refusals(log: Log, sealed: SealedRefusals, data: bytes | None) -> t
 
 def _unproven(log: Log, bundle: Bundle) -> Iterator[Sentence]:
     """Yield remarks on files of the bundle that the log does not confirm."""
-    if bundle.files.get(REFUSALS) and not proves_refusals(log):
+    if bundle.files.get(REFUSALS) and log.seal is None:
         yield Sentence(code="seal.unproven")
     files = sum(name.startswith(DISPUTE) for name in bundle.files)
     if files:

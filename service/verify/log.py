@@ -217,6 +217,7 @@ class Log:
 _UNREADABLE: Final[Mapping[str, str]] = {
     "too_large": "bytes.long",
     "bad_field": "bytes.shape",
+    "made_before": "bytes.made_before",
     "unknown_type": "bytes.unknown",
     "unknown_version": "bytes.unknown",
 }

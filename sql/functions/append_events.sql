@@ -15,7 +15,7 @@
 --    "answer": null or {caller, key, body, sealed}, "appends": [see append_stream],
 --    "secret": null or {game, key, ciphertext},
 --    "forget": null or the game whose seed is deleted, only with its last event,
---    "refused": null or how many refused attempts a seal of version 2 names,
+--    "refused": null or how many refused attempts the seal names,
 --    "outbox": [{stream, version, topic}],
 --    "quotas": absent or [see refuse_over_quota],
 --    "admission": absent, null or {table, host, player}: SH409 if the host blocks the player,

@@ -1,25 +1,16 @@
--- check_refusals: refuse a seal of version 2 unless it names the number of recorded attempts.
+-- check_refusals: refuse a seal unless it names the number of recorded attempts.
 --
 -- Called by append_events, which holds the row lock of the stream, so no attempt is added until it
 -- has committed. `refused` is the number of attempts in the seal. SH409 if another number is
--- stored: the caller reads and decides again. SH400 if a release that knows only version 1 would
--- end the game without that number.
+-- stored: the caller reads and decides again. SH400 without that number.
 CREATE OR REPLACE FUNCTION check_refusals(command jsonb) RETURNS void
 LANGUAGE plpgsql SET search_path = public, pg_temp
 AS $$
 DECLARE
     game      uuid    := (command ->> 'forget')::uuid;
     counted   integer := (command ->> 'refused')::integer;
-    second    boolean := (
-        SELECT right(convert_from(e.line, 'UTF8'), 7) = ',"v":2}'  -- canonical: `v` is last
-        FROM events e
-        WHERE e.stream_id = game AND e.seq = 0
-    );
     recorded  integer;
 BEGIN
-    IF second IS NOT TRUE THEN
-        RETURN;
-    END IF;
     IF counted IS NULL THEN
         RAISE EXCEPTION 'the seal of game % has to name its refused attempts', game
             USING ERRCODE = 'SH400';

@@ -298,8 +298,6 @@ _BUNDLES: Final = (
             (_SEAL, "attempts_that_differ_from_the_seal_fail")),
     _attack(Family.REFUSALS, "seal", "attempts although the seal lists none",
             (_SEAL, "a_file_of_attempts_not_named_by_the_seal_fails")),
-    _attack(Family.REFUSALS, "the remarks", "attempts invented for a game of version 1",
-            (_SEAL, "refusals_of_version_1_are_shown_as_unproven")),
     _attack(Family.REFUSALS, "the remarks", "attempts invented for a running game",
             (_SEAL, "refusals_of_a_game_without_a_seal_are_shown_as_unproven")),
     _attack(Family.REFUSALS, "the remarks", "a ruling invented under dispute/",

@@ -21,6 +21,7 @@ from service.domain.ruleset import Ruleset
 from service.replay.history import move_behind, moves_of
 from service.shx.canonical import format_time, parse_time
 from service.shx.event_shapes import BY_SERVER
+from service.shx.moves import NONE_REFUSED
 from service.verify.log import pinned_ruleset
 from tests.changed import replace
 from tests.random_games import Plan, made_game
@@ -204,6 +205,7 @@ def _write(f: Forgery, event: GameEvent, at: str, seal: Event) -> None:
         salt=lambda p: shuffle.salt(p).hex() if shuffle else "",
         seed=seal["data"]["seed"],
         deck=tuple(seal["data"]["deck"]),
+        refusals=NONE_REFUSED.as_json(),
     )
     kind, first = type_of(event), f.events[0]
     seat = getattr(event, "seat", None)

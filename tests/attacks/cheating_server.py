@@ -173,7 +173,7 @@ def _hand(ruleset: str, seed: int) -> _Hand:
 
 
 def _services(store: MemoryStore, world: SetWorld) -> Services:
-    """Return services of format version 1: the tests name cards of its decks."""
+    """Return the services of a server that cheats."""
     return Services(
         log_store=MemoryLog(),
         store=store,
@@ -181,7 +181,6 @@ def _services(store: MemoryStore, world: SetWorld) -> Services:
         keyring=KEYS,
         origin=ORIGIN,
         world=world,
-        record_version=1,
     )
 
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 from copy import deepcopy
 from uuid import UUID
 
-from service.shx.moves import NONE_REFUSED
 from service.verify.finding import Check
 from tests.attacks.registry import Family, attack
 from tests.changed import replace
@@ -247,61 +246,57 @@ def a_salt_that_was_altered(f: Forgery) -> int | None:
     return seq
 
 
-@attack("shithead-v2", Check.SEAL, Family.REFUSALS)
+@attack("shithead-refused-attempts", Check.SEAL, Family.REFUSALS)
 def a_count_of_refusals_without_their_hash(f: Forgery) -> int | None:
     last = len(f.events) - 1
     f.data(last)["refusals"]["count"] = 0
     return last
 
 
-@attack("leeds-v2", Check.SEAL, Family.REFUSALS)
+@attack("leeds", Check.SEAL, Family.REFUSALS)
 def a_count_of_one_without_refusals(f: Forgery) -> int | None:
     last = len(f.events) - 1
     f.data(last)["refusals"]["count"] = 1
     return last
 
 
-@attack("shithead-v2", Check.BYTES, Family.REFUSALS)
+@attack("shithead-refused-attempts", Check.BYTES, Family.REFUSALS)
 def refusals_left_out_of_the_seal(f: Forgery) -> int | None:
     last = len(f.events) - 1
     del f.data(last)["refusals"]
     return last
 
 
-@attack("shithead-v2", Check.ORDER, Family.REFUSALS)
+@attack("shithead-refused-attempts", Check.BYTES, Family.REFUSALS)
 def a_seal_of_version_1_in_a_game_of_version_2(f: Forgery) -> int | None:
-    last = len(f.events) - 1
-    del f.data(last)["refusals"]
-    f.events[last]["v"] = 1
-    return last
+    f.events[0]["v"] = 2
+    del f.data(len(f.events) - 1)["refusals"]
+    return 0
 
 
-@attack("shithead", Check.ORDER, Family.REFUSALS)
+@attack("shithead", Check.BYTES, Family.REFUSALS)
 def a_seal_of_version_2_in_a_game_of_version_1(f: Forgery) -> int | None:
     last = len(f.events) - 1
-    f.data(last)["refusals"] = NONE_REFUSED.as_json()
     f.events[last]["v"] = 2
     return last
 
 
-@attack("shithead-v2-aborted", Check.ORDER, Family.REFUSALS)
+@attack("shithead-aborted", Check.BYTES, Family.REFUSALS)
 def an_abort_of_version_1_in_a_game_of_version_2(f: Forgery) -> int | None:
+    f.events[0]["v"] = 2
+    del f.data(len(f.events) - 1)["refusals"]
+    return 0
+
+
+@attack("shithead-refused-attempts", Check.BYTES, Family.REFUSALS)
+def a_game_that_never_announced_version_2(f: Forgery) -> int | None:
+    """A seal that does not name the refused attempts is that of a build before 0.1.0."""
     last = len(f.events) - 1
     del f.data(last)["refusals"]
-    f.events[last]["v"] = 1
     return last
 
 
-@attack("shithead-v2", Check.SHUFFLE, Family.REFUSALS)
-def a_game_that_never_announced_version_2(f: Forgery) -> int | None:
-    """The first event is bound to the deck, so its announcement cannot be removed."""
-    last = len(f.events) - 1
-    del f.data(last)["refusals"]
-    f.events[0]["v"] = f.events[last]["v"] = 1
-    return 1
-
-
-@attack("shithead-v2", Check.BYTES, Family.REFUSALS)
+@attack("shithead-refused-attempts", Check.BYTES, Family.REFUSALS)
 def a_play_of_version_2(f: Forgery) -> int | None:
     seq = f.find("cards_played")
     f.events[seq]["v"] = 2

@@ -13,9 +13,9 @@ from struct import pack
 from typing import Any, Final
 
 from service.shx.archives import read_zip, write_zip
-from service.shx.bundle import EVENTS, MANIFEST, write_bundle
+from service.shx.bundle import EVENTS, MANIFEST, REFUSALS, write_bundle
 from service.shx.canonical import canonical
-from tests.conformance.case import Case, created, fails, passes, refused
+from tests.conformance.case import Case, created, fails, passes, refused, text_of
 from tests.packed_again import never_accepted, packed, packed_again
 
 _LARGE: Final = ("33 MiB", "17 MiB")
@@ -123,6 +123,11 @@ def _changed(files: Mapping[str, bytes]) -> Iterator[Case]:
     says = "a byte of the log that makes a line no event: the line is named"
     broken = files[EVENTS].replace(b'"v":1', b'"v":7', 1)
     yield case("line", says, {**files, EVENTS: broken}, bytes=0)
+    f = created()
+    del f.data(1)["refusals"]
+    says = "refused attempts beside a seal that does not name them, as before 0.1.0"
+    unnamed = {EVENTS: text_of(f.lines()), REFUSALS: b"junk\n"}
+    yield case("version-1", says, {**files, **unnamed}, bytes=1)
 
 
 def _manifests(files: Mapping[str, bytes]) -> Iterator[Case]:

@@ -67,7 +67,8 @@ def _fields() -> Iterator[Case]:
         return lambda f: f.data(seq).update(fields)
 
     yield changed("version", "version 3", at(1, v=3))
-    yield changed("version-of-type", "an abort of version 2 without refusals", at(1, v=2))
+    yield changed("version-of-type", "an abort of version 2", at(1, v=2))
+    yield changed("refusals", "a seal without attempts", lambda f: f.data(1).pop("refusals"))
     yield changed("type", "an unknown type", at(1, type="cards_eaten"))
     yield changed("added", "a field too many", data(1, note="x"))
     yield changed("removed", "a field too few", lambda f: f.data(1).pop("deck"))

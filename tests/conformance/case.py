@@ -13,7 +13,6 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
 from service.shx.canonical import canonical, ruleset_hash
 from service.shx.chain import genesis, head
-from service.shx.moves import NONE_REFUSED
 from service.shx.shuffle import client_commit
 from tests.random_games import Plan, made_game, private_key
 from tests.tamper import Forgery
@@ -165,14 +164,6 @@ def raw_lines(f: Forgery) -> tuple[bytes, ...]:
         text = json.dumps(event, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
         lines.append(text.encode())
     return tuple(lines)
-
-
-def version_2(f: Forgery) -> Forgery:
-    """Return the log as one of version 2 without refused attempts."""
-    for event in (f.events[0], f.events[-1]):
-        event["v"] = 2
-    f.data(len(f.events) - 1)["refusals"] = NONE_REFUSED.as_json()
-    return reshuffled(f)
 
 
 def reshuffled(f: Forgery) -> Forgery:

@@ -26,7 +26,6 @@ from tests.conformance.case import (
     passes,
     played,
     signed,
-    version_2,
 )
 from tests.random_games import private_key, public_text
 from tests.tamper import Forgery
@@ -249,7 +248,7 @@ def _seals() -> Iterator[Case]:
     good = refusals_file(rows)
 
     def sealed(file: bytes | None, sealing: bytes, **refusals: Any) -> bytes:
-        f = version_2(created())
+        f = created()
         f.data(1)["refusals"] = {**seal_of(sealing).as_json(), **refusals}
         return write_bundle(f.lines(), files={} if file is None else {REFUSALS: file})
 
@@ -274,9 +273,6 @@ def _seals() -> Iterator[Case]:
     yield fails("seal/count", "a line too few", sealed(refusals_file(rows[:1]), good), seal=1)
     says = "a count with the hash of no bytes"
     yield fails("seal/none", says, sealed(None, b"", count=3), seal=1)
-    says = "refused attempts beside a game of version 1: unproven"
-    unproven = write_bundle(created().lines(), files={REFUSALS: good})
-    yield passes("seal/version-1", says, unproven)
 
 
 def _sequences() -> Iterator[Case]:

@@ -109,6 +109,24 @@ def _moves() -> Iterator[Case]:
     seq = f.find("cards_dealt")
     f.events[seq]["v"] = 2
     yield fails("bytes/version-deal", "a deal of version 2", raw_lines(f), bytes=seq)
+    yield from _made_before()
+
+
+def _made_before() -> Iterator[Case]:
+    """Yield records in the forms that builds before 0.1.0 wrote."""
+    f = created()
+    f.events[0]["v"] = f.events[1]["v"] = 2
+    yield fails("bytes/version-2", "a record of version 2", f.lines(), bytes=0)
+    f = created()
+    f.events[0]["v"] = 2
+    del f.data(1)["refusals"]
+    says = "an end of version 1 in a game of version 2"
+    yield fails("bytes/version-2-ends-in-1", says, f.lines(), bytes=0)
+    f = played()
+    end = len(f.events) - 1
+    del f.data(end)["refusals"]
+    says = "a hand that ends with a seal of version 1"
+    yield fails("bytes/version-1-hand", says, f.lines(), bytes=end)
 
 
 def _swaps() -> Iterator[Case]:

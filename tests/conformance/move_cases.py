@@ -92,8 +92,7 @@ def _phases() -> Iterator[Case]:
     yield fails("order/uncommitted", "revealed without commitment", f.lines(), order=1)
     f = played()
     seq = f.find("cards_dealt")
-    deck = f.events[-1]["data"]["deck"]
-    data = {"cause": "no_entropy", "seat": 0, "seed": f.events[-1]["data"]["seed"], "deck": deck}
+    data = {"cause": "no_entropy", "seat": 0, **f.events[-1]["data"]}
     f.drop(seq + 1, len(f.events))
     f.insert(seq + 1, "game_aborted", data, by=None)
     says = "aborted for entropy after the deck"
@@ -223,7 +222,7 @@ def _idle() -> Iterator[Case]:
     f = played()
     seq = f.move_end(f.find("cards_played")) + 1
     turn = f.data(f.find("cards_played"))["turn"]
-    end = {name: f.events[-1]["data"][name] for name in ("seed", "deck")}
+    end = f.events[-1]["data"]
     for seat, slug in ((turn, "turn"), (1 - turn, "other"), (None, "nobody")):
         f = played()
         f.drop(seq, len(f.events))

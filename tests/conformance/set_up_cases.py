@@ -13,7 +13,6 @@ from tests.conformance.case import (
     fails,
     passes,
     played,
-    version_2,
     with_commitments,
 )
 from tests.random_games import Plan, made_game
@@ -24,7 +23,6 @@ def cases() -> Iterator[Case]:
     """Yield every case of these checks."""
     yield passes("chain/aborted", "two events, aborted at once", created().lines())
     yield passes("chain/committed", "aborted after the deck", committed().lines())
-    yield passes("chain/version-2", "a log of version 2", version_2(created()).lines())
     yield from _chain()
     yield from _order()
     yield from _entropy()
@@ -102,10 +100,6 @@ def _order() -> Iterator[Case]:
     f = created()
     f.events.append(deepcopy(f.events[1]))
     yield fails("order/after-the-end", "an event after the last one", f.lines(), order=2)
-    f = version_2(created())
-    f.events[1]["v"] = 1
-    del f.data(1)["refusals"]
-    yield fails("order/version", "an end of version 1 in a game of version 2", f.lines(), order=1)
     f = created()
     f.data(1)["seat"] = 2
     yield fails("order/seat", "a seat that there is not", f.lines(), order=1)

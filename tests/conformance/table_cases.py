@@ -23,7 +23,6 @@ from tests.conformance.case import (
     played,
     signed,
     text_of,
-    version_2,
 )
 from tests.conformance.evidence_cases import OTHER, SERVER, SERVER_KEY, receipt_of
 from tests.random_games import START, TABLE, Plan, made_game, private_key, public_text
@@ -255,7 +254,7 @@ def _attempts() -> Iterator[Case]:
     row = {"at": "2026-11-21T02:46:00.000000Z", "move": {"type": "pass"}, "rule": "L1", "seat": 0}
 
     def sealed(file: bytes) -> bytes:
-        f = version_2(created())
+        f = created()
         f.data(1)["refusals"] = seal_of(file).as_json()
         return write_bundle(f.lines(), files={REFUSALS: file})
 
@@ -274,7 +273,7 @@ def _attempts() -> Iterator[Case]:
         yield fails(f"seal/{name}", says, sealed(refusals_file(rows)), seal=1)
     text = refusals_file([row])
     says = "an attempt without its line feed"
-    f = version_2(created())
+    f = created()
     f.data(1)["refusals"] = {**seal_of(text[:-1]).as_json(), "count": 1}
     lines = f.lines()
     yield fails("seal/feed", says, write_bundle(lines, files={REFUSALS: text[:-1]}), seal=1)

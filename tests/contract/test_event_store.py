@@ -237,7 +237,9 @@ def test_a_secret_is_stored_until_it_is_deleted(store: EventStore) -> None:
     store.commit(commit(append(secret.game, b"a"), secret=secret))
     assert store.secret(secret.game) == secret
     store.commit(
-        commit(append(secret.game, SEAL, expected=1, after=store), forget_secret=secret.game)
+        commit(
+            append(secret.game, SEAL, expected=1, after=store), forget_secret=secret.game, refused=0
+        )
     )
     assert store.secret(secret.game) is None
 

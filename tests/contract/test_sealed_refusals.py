@@ -15,10 +15,10 @@ from tests.streams import SEAL, THEN, append, commit, game_summary, lines_of, re
 OVER = {"status": "ended", "ended_at": THEN}
 
 
-def new_game(store: EventStore, v: int = 2) -> UUID:
-    """Store a game of format version `v`, with its seed."""
+def new_game(store: EventStore) -> UUID:
+    """Store a game with its seed."""
     game = uuid4()
-    created = append(game, b'{"seq":0,"v":%d}' % v, summary=game_summary())
+    created = append(game, b'{"seq":0,"v":1}', summary=game_summary())
     secret = SealedSecret(game=game, key_id="1", ciphertext=b"seed")
     store.commit(commit(created, secret=secret))
     return game
@@ -46,20 +46,13 @@ def test_a_seal_that_counts_too_few_attempts_is_a_stream_conflict(stores: Stores
     assert not stores.directory.record_refusal(game, refused())
 
 
-def test_a_seal_of_version_2_without_a_count_is_refused(stores: Stores) -> None:
-    """Such a log is invalid; an earlier release could write it."""
+def test_a_seal_without_a_count_is_refused(stores: Stores) -> None:
+    """Such a log is invalid and could not be repaired."""
     game = new_game(stores.store)
     with pytest.raises(StoreError) as error:
         stores.store.commit(seal(stores.store, game, None))
     assert not isinstance(error.value, StreamConflict)
     assert lines_of(stores.store, game)[1:] == ()
-
-
-def test_a_game_of_version_1_is_sealed_regardless_of_refused_attempts(stores: Stores) -> None:
-    game = new_game(stores.store, v=1)
-    assert stores.directory.record_refusal(game, refused())
-    stores.store.commit(seal(stores.store, game, None))
-    assert lines_of(stores.store, game)[1:] == (SEAL,)
 
 
 def test_a_commit_that_is_not_a_seal_cannot_count_attempts(stores: Stores) -> None:

@@ -129,29 +129,6 @@ def test_an_attempt_concurrent_with_the_seal_is_sealed_or_answered_game_over(
         assert_proven(services, game, recorded)
 
 
-@pytest.mark.parametrize("v", [1, 2])
-def test_a_game_is_sealed_in_the_version_in_which_it_began(
-    deployment: Deployment, ada: RegisteredPlayer, bob: RegisteredPlayer, v: int
-) -> None:
-    """The setting applies to new games; a running game keeps its announced version."""
-    deployment.record_version = v
-    begun = deployment.process()
-    game = open_game(begun, ada, ("me", "open"), guests=(bob,))
-    deployment.record_version = 3 - v
-    services = deployment.process()
-    assert attempt(services, bob, game) == "rule-refused"
-    post(services, ada, game, FORFEIT)
-    events = [orjson.loads(line) for line in lines_of(services, game)]
-    assert [e["v"] for e in events] == [v] + [1] * (len(events) - 2) + [v]
-    assert [e["data"].get("refusals") is not None for e in events] == [
-        *[False] * (len(events) - 1),
-        v == 2,
-    ]
-    report = verify_bundle(bundle_of(services, game))
-    assert report.level == "L1"
-    assert any(one.code == "seal.unproven" for one in report.remarks) is (v == 1)
-
-
 def test_an_aborted_set_up_is_sealed_with_zero_attempts(
     services: Services, ada: RegisteredPlayer, bob: RegisteredPlayer
 ) -> None:

@@ -57,7 +57,9 @@ ABORTED = b'{"seq":1,"type":"game_aborted","v":1}'
 def test_nothing_follows_the_end_of_a_game(store: PostgresStore, game: UUID, end: bytes) -> None:
     """A game that is aborted before the deal ends without a seal, and its seed goes as well."""
     store.commit(
-        commit(append(game, end, expected=1, after=store, summary=OVER), forget_secret=game)
+        commit(
+            append(game, end, expected=1, after=store, summary=OVER), forget_secret=game, refused=0
+        )
     )
     assert store.secret(game) is None
     before = lines_of(store, game)
@@ -137,10 +139,9 @@ def test_a_seed_is_deleted_by_the_seal_of_its_game_only(store: PostgresStore, ga
     other = uuid4()
     store.commit(commit(append(other, b'{"seq":0,"v":1}', summary=BEGINNING)))
     going_on = append(game, b'{"seq":1}', expected=1, after=store, summary=GOING_ON)
-    assert refused(store, going_on, forget_secret=game)
-    assert refused(
-        store, append(other, SEAL, expected=1, after=store, summary=OVER), forget_secret=game
-    )
+    assert refused(store, going_on, forget_secret=game, refused=0)
+    sealed = append(other, SEAL, expected=1, after=store, summary=OVER)
+    assert refused(store, sealed, forget_secret=game, refused=0)
     assert store.secret(game) is not None
 
 

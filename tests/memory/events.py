@@ -262,15 +262,13 @@ class MemoryStore:
             raise StreamConflict(stream, 0)
 
     def _refuse_seal(self, commit: Commit) -> None:
-        """Raise if a seal of version 2 does not match the recorded refused attempts."""
+        """Raise if a seal does not match the recorded refused attempts."""
         game = commit.forget_secret
         if game is None or game not in self._streams:
             return
         lines = self._streams[game].lines
-        if not lines[0].endswith(b',"v":2}'):
-            return
         if commit.refused is None:
-            raise StoreError("a seal of version 2 counts the refused attempts")
+            raise StoreError("a seal counts the refused attempts")
         if commit.refused != len(self._refusals.get(game, ())):
             raise StreamConflict(game, len(lines))
 

@@ -88,9 +88,10 @@ def test_the_name_of_the_engine_has_1_to_300_characters() -> None:
 
 
 def sealed_attempts() -> Iterator[tuple[str, bytes]]:
-    """Yield files of refused attempts of the game `shithead-v2`, all but the first with a fault."""
+    """Yield files of refused attempts of one game, all but the first two with a fault."""
     rows: list[dict[str, Any]] = [
-        orjson.loads(line) for line in sample_bundle("shithead-v2").files[REFUSALS].splitlines()
+        orjson.loads(line)
+        for line in sample_bundle("shithead-refused-attempts").files[REFUSALS].splitlines()
     ]
     good = refusals_file(rows)
     yield "good", good
@@ -112,7 +113,7 @@ def sealed_attempts() -> Iterator[tuple[str, bytes]]:
 def test_refused_attempts_of_another_form_fail_the_seal_under_the_right_hash() -> None:
     cases = []
     for name, data in sealed_attempts():
-        forgery = sample("shithead-v2")
+        forgery = sample("shithead-refused-attempts")
         forgery.events[-1]["data"]["refusals"] = seal_of(data).as_json()
         cases.append(Case(name=name, lines=forgery.lines(), files={REFUSALS: data}))
     for number, (name, answer) in enumerate(judged(cases).items()):

@@ -37,7 +37,7 @@ def sample(name: str) -> Sample:
     return next(one for one in samples() if one.name == name)
 
 
-LEEDS = sample("leeds-v2")
+LEEDS = sample("leeds")
 
 
 def opened(visits: Visits, game: UUID | str, query: str = "", **more: Any) -> Page:
@@ -644,7 +644,7 @@ def test_every_ruleset_can_be_replayed(reused: tuple[Visits, Page], each: Sample
     assert visits.unexpected() == []
 
 
-@pytest.mark.parametrize("name", ["shithead-v2-aborted", "shithead-stalemate", "leeds-forfeit"])
+@pytest.mark.parametrize("name", ["shithead-aborted", "shithead-stalemate", "leeds-forfeit"])
 def test_every_end_can_be_replayed(visits: Visits, name: str) -> None:
     each = sample(name)
     page = opened(visits, each.game)
@@ -657,7 +657,7 @@ def test_every_end_can_be_replayed(visits: Visits, name: str) -> None:
 
 def test_at_the_end_each_seat_that_is_out_shows_its_place(visits: Visits) -> None:
     """Also the one that went out long before the end, in ink that can be read."""
-    each = sample("leeds-v2")
+    each = sample("leeds")
     page = opened(visits, each.game)
     page.set_viewport_size({"width": 390, "height": 844})
     page.keyboard.press("End")

@@ -250,7 +250,7 @@ LIMITS: Final[tuple[tuple[str, str, tuple[str | int, ...], tuple[Any, ...]], ...
     ("shithead", "cards_dealt", ("data", "face_up", 0, 0, "p"), (65_535, 65_536)),
     ("shithead", "blind_failed", ("data", "slot"), (65_535, 65_536)),
     ("shithead", "cards_played", ("data", "cards", 0), ("X1/2", "X99999", "2c/1", "2c/9999")),
-    ("shithead-v2", "game_sealed", ("data", "refusals", "count"), (12_800, 12_801)),
+    ("shithead-refused-attempts", "game_sealed", ("data", "refusals", "count"), (12_800, 12_801)),
     ("shithead-keyed", "seat_ready", ("auth", "intent", "seen", "seq"), (99_999, 100_000)),
 )  # fmt: skip
 """A sample, an event type, the place of a value in the event, and values around its limit."""
@@ -594,7 +594,7 @@ def test_archives_packed_again_are_read_as_in_python() -> None:
 
 def test_a_file_that_is_not_the_listed_one_is_judged_as_in_python() -> None:
     """The log inside is judged nevertheless, so that the report names the changed event."""
-    sealed = sample_bundle("shithead-v2")
+    sealed = sample_bundle("shithead-refused-attempts")
     files = read_zip(write_bundle(sealed.lines, files=sealed.files))
     log, refusals = files["events.jsonl"], files["refusals.jsonl"]
     card = log.index(b'"cards":["', log.index(b'"type":"play_started"')) + len(b'"cards":["')

@@ -111,7 +111,6 @@ class Deployment:
 
     url: str
     idle_after: timedelta | None = None
-    record_version: int = 2
     periods: Periods = Periods(referee_hands=0, referee_account_seconds=0)  # noqa: RUF009 - frozen
     world: SetWorld = field(default_factory=SetWorld)
     availability: Callable[[Directory], Availability] = lambda _directory: AlwaysAvailable()
@@ -133,7 +132,6 @@ class Deployment:
             world=self.world,
             notifier=notifier or self.notifier,
             idle_after=self.idle_after,
-            record_version=self.record_version,
             periods=self.periods,
             close=database.close,
         )

@@ -37,7 +37,7 @@ class Change:
     before: GameEntry
     record: GameRecord
     lines: tuple[bytes, ...]
-    refused: int | None = None  # number of recorded attempts that a seal of version 2 names
+    refused: int | None = None  # number of recorded attempts that the seal names
     table: TableRecord | None = None  # the game's table, if the game is over
 
     @cached_property

@@ -94,9 +94,8 @@ class Changes:
         refusals, refused, table = None, None, None
         if seals(events):
             stored, table = self._game_cache.at_seal(entry)
-            if entry.record.format > 1:
-                refusals = self._refusals.seal_entry(entry.record.identity, stored)
-                refused = len(stored)
+            refusals = self._refusals.seal_entry(entry.record.identity, stored)
+            refused = len(stored)
         at = format_time(self._world.now())
         record, lines = write(entry.record, events, at=at, auth=auth, refusals=refusals)
         if record.game.status is Status.SHUFFLING:

@@ -47,7 +47,6 @@ class GameRecord(Struct, frozen=True, kw_only=True):
 
     identity: UUID
     game: Game
-    format: int  # the version of game_created, and of the seal
     created: Mapping[str, Any]  # data of game_created
     heads: Heads
     created_at: str
@@ -62,7 +61,7 @@ class GameRecord(Struct, frozen=True, kw_only=True):
     last_exchange: Mapping[Seat, int]  # seq of each seat's last action in the exchange
     swaps: Mapping[Seat, int]  # how often each seat has swapped
     nonces: frozenset[str]
-    refusals: SealedRefusals | None = None  # named in the seal of format 2
+    refusals: SealedRefusals | None = None  # named in the seal
     moved: bool = False  # whether a person has acted, and no bot or time-out instead
 
     @property
@@ -181,8 +180,8 @@ def write(
     Return the record after the events of one move, and their lines.
 
     `at` is raised to the time of the last event if it is earlier. The first event gets `auth`.
-    In all events from `turn_timed_out` or `game_ended` on, `by` is null. The seal of a game of
-    format 2 names `refusals`. Raises ValueError if they are missing.
+    In all events from `turn_timed_out` or `game_ended` on, `by` is null. The seal of a game
+    names `refusals`. Raises ValueError if they are missing.
     """
     by_server = False
 
@@ -192,10 +191,10 @@ def write(
         by_server = by_server or type(event) in _BEGINS_SERVER_EVENTS
         seat = None if by_server or type_ in BY_SERVER else getattr(event, "seat", None)
         if type(event) in _SEALS:
-            v, data = record.format, data_of(event, _sealing(record, refusals))
+            secrets = _sealing(record, refusals)
         else:
-            v, data = 1, data_of(event, secrets_of(record) if record.shuffle else None)
-        fields = {"by": seat, "type": type_, "data": data, "v": v}
+            secrets = secrets_of(record) if record.shuffle else None
+        fields = {"by": seat, "type": type_, "data": data_of(event, secrets)}
         if auth is not None:
             fields["auth"], auth = auth, None
         return fields
@@ -225,7 +224,6 @@ def _begun(identity: UUID, event: Event, envelope: Envelope, head: bytes) -> Gam
     return GameRecord(
         identity=identity,
         game=new_game(event),
-        format=envelope["v"],
         created={**envelope["data"], "ruleset": shared(envelope["data"]["ruleset"])},
         heads=Heads(rest=head),
         created_at=envelope["at"],
@@ -249,12 +247,10 @@ def seals(events: Iterable[Event]) -> bool:
 
 
 def _sealing(record: GameRecord, refusals: SealedRefusals | None) -> Secrets | None:
-    """Return the secrets in a seal; raises ValueError if one of format 2 lacks the refusals."""
+    """Return the secrets in a seal, with the refused attempts that it names."""
     secrets = secrets_of(record)
-    if record.format == 1 or secrets is None:
+    if secrets is None or refusals is None:
         return secrets
-    if refusals is None:
-        raise ValueError("a seal of version 2 names the refused attempts")
     return replace(secrets, refusals=refusals.as_json())
 
 

@@ -72,7 +72,6 @@ class TableChanges:
     rulebook: Rulebook
     world: World
     notifier: Notifier
-    record_version: int
 
     def record(self, identity: UUID) -> TableRecord:
         """Return the present version of a table; raises Refusal `not-found`."""
@@ -98,7 +97,6 @@ class TableChanges:
             record.table,
             self.world,
             not_before=record.at,
-            v=self.record_version,
         )
         row = self.directory.table(record.identity)
         return DealtHand(game, lines, record, invite_hash=row.invite_hash if row else None)

@@ -24,7 +24,6 @@ from service.rulesets.catalogue import read_ruleset
 from service.runtime.version import VERSION
 from service.shx.canonical import canonical, format_time, ruleset_hash
 from service.shx.chain import encode_event, genesis
-from service.shx.event_shapes import LATEST
 from service.shx.shuffle import server_commit
 from service.store.events import Commit, SealedSecret, StreamAppend
 from service.store.summaries import NewTableSummary
@@ -95,14 +94,13 @@ ENGINE = {"name": "shithead", "version": VERSION}
 
 
 def new_hand(
-    table_id: UUID, table: Table, world: World, *, not_before: str = "", v: int = LATEST
+    table_id: UUID, table: Table, world: World, *, not_before: str = ""
 ) -> tuple[GameRecord, tuple[bytes, ...]]:
     """
     Return the next hand of a table, dealt at once if no seat contributes entropy.
 
     Its time is at least `not_before`, the time of the table's last event: otherwise, after a
-    clock was set back, the hand could begin before the end of the previous hand. `v` is the
-    version of its record: version 2 has a seal that names the refused attempts.
+    clock was set back, the hand could begin before the end of the previous hand.
     """
     identity, seed = world.identity(), world.random(32)
     at = max(format_time(world.now()), not_before)
@@ -114,7 +112,6 @@ def new_hand(
         by=None,
         type="game_created",
         data=_created(identity, seed, table_id, table),
-        v=v,
     )
     record = load(identity, [line], seed=seed)
     record, lines = deal_when_ready(record, at=at)

@@ -1,8 +1,8 @@
-"""Version 2 of the format over HTTP: refused moves are sealed, and unsealed ones marked."""
+"""Refused moves over HTTP: they are sealed, and unsealed ones are marked."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -10,31 +10,15 @@ import orjson
 import pytest
 
 from schemas.audit import DecisionSchema
-from service.runtime.config import ConfigError, settings_from
 from service.shx.bundle import REFUSALS, read_bundle, write_bundle
 from service.shx.canonical import canonical, sha256
 from tests.unit.cli.conftest import CommandOutput, shithead
-from tests.worlds.api_world import Person, World, make_world, problem_of
+from tests.worlds.api_world import Person, World, problem_of
 
 __all__ = ["shithead"]
 
 UNPROVEN = "they rest on the file alone"
 FORFEIT = {"type": "forfeit"}
-
-
-@pytest.fixture(params=[2, 1])
-def version(request: pytest.FixtureRequest) -> int:
-    """Return the version in which games begin."""
-    number: int = request.param
-    return number
-
-
-@pytest.fixture
-def world(database_url: str, version: int) -> Iterator[World]:
-    """Return a service whose games begin in a version."""
-    made = make_world(database_url, record_version=version)
-    yield made
-    made.services.close()
 
 
 @pytest.fixture
@@ -66,18 +50,18 @@ def seal_check(audit: dict[str, Any]) -> dict[str, Any]:
 
 
 def test_the_seal_names_the_attempts_of_the_bundle(
-    world: World, ada: Person, bob: Person, game: str, version: int
+    world: World, ada: Person, bob: Person, game: str
 ) -> None:
     assert [attempt(ada, bob, game) for _ in range(3)] == ["rule-refused"] * 3
     assert bob.post(f"{game}/moves", FORFEIT).status_code == 201
     assert attempt_after(ada, game) == "game-over"
     events = events_of(world, game)
-    assert [event["v"] for event in events] == [version, *[1] * (len(events) - 2), version]
+    assert {event["v"] for event in events} == {1}
     data = read_bundle(world.get(f"{game}/evidence").get_data()).files[REFUSALS]
     rows = [orjson.loads(line) for line in data.splitlines()]
     assert [(row["seat"], row["rule"]) for row in rows] == [(0, "P4")] * 3
     named = {"count": 3, "sha256": sha256(data).hex()}
-    assert events[-1]["data"].get("refusals") == (named if version == 2 else None)
+    assert events[-1]["data"]["refusals"] == named
 
 
 def attempt_after(player: Person, game: str) -> str:
@@ -85,7 +69,7 @@ def attempt_after(player: Person, game: str) -> str:
 
 
 def test_unsealed_attempts_are_marked_wherever_they_are_shown(
-    world: World, ada: Person, bob: Person, game: str, version: int
+    world: World, ada: Person, bob: Person, game: str
 ) -> None:
     assert attempt(ada, bob, game) == "rule-refused"
     seq = ada.post(f"{game}/moves", {"type": "ready"}).json["version"] - 1
@@ -96,16 +80,15 @@ def test_unsealed_attempts_are_marked_wherever_they_are_shown(
     bob.post(f"{game}/moves", FORFEIT)
     over = world.get(f"{game}/audit/moves/{seq}").json
     assert over["refused"] == running["refused"]
-    assert over.get("unproven") == (UNPROVEN if version == 1 else None)
+    assert "unproven" not in over
     found = seal_check(world.get(f"{game}/audit").json)
     assert found["result"] == "pass"
-    assert ("it rests on the file alone" in (found["reason"] or "")) is (version == 1)
+    assert "it rests on the file alone" not in (found["reason"] or "")
 
 
 OTHER_LIST = "is not the list of 2 that was sealed"
 
 
-@pytest.mark.parametrize("version", [2], indirect=True)
 @pytest.mark.parametrize(
     ("change", "result", "reason"),
     [
@@ -148,7 +131,6 @@ def test_changed_refusals_of_a_bundle_fail_and_missing_ones_are_reported(
     assert (f"unproven: {UNPROVEN}" in out) is (result == "fail")
 
 
-@pytest.mark.parametrize("version", [2], indirect=True)
 def test_the_first_200_attempts_of_a_seat_are_sealed_and_later_ones_are_still_refused(
     world: World, ada: Person, bob: Person, game: str
 ) -> None:
@@ -166,7 +148,6 @@ def hand_of(player: Person, game: str) -> list[str]:
     return cards
 
 
-@pytest.mark.parametrize("version", [2], indirect=True)
 def test_the_dispute_files_of_a_bundle_are_unproven(
     world: World,
     ada: Person,
@@ -184,14 +165,3 @@ def test_the_dispute_files_of_a_bundle_are_unproven(
     assert status == 0
     for shown in (out, page.read_text()):
         assert "1 file about disputes is not covered by any seal: it is unproven." in shown
-
-
-def test_the_version_of_new_games_is_a_setting() -> None:
-    needed = {"SHITHEAD_DATABASE_URL": "postgresql://x/y", "SHITHEAD_KEY_FILE": "/keys.json"}
-    assert settings_from(needed).record_version == 2
-    for number in (1, 2):
-        values = {**needed, "SHITHEAD_RECORD_VERSION": str(number)}
-        assert settings_from(values).record_version == number
-    for wrong in ("0", "3", "two"):
-        with pytest.raises(ConfigError, match="SHITHEAD_RECORD_VERSION"):
-            settings_from({**needed, "SHITHEAD_RECORD_VERSION": wrong})

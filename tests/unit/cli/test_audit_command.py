@@ -120,8 +120,9 @@ def test_refused_attempts_of_a_bundle_are_printed(
     path = tmp_path / "game.shx"
     path.write_bytes(write_bundle(lines, files=files))
     status, out, _ = shithead("audit", path, "--move", "60")
-    assert status == 0
+    assert status == 1, "the seal names none"
     assert f"refused before\n  {at}  pick up  L10" in out
+    assert "unproven" in out
 
 
 def test_the_audit_of_a_running_game_prints_only_public_facts(

@@ -24,9 +24,6 @@ from service.shx.shuffle import (
 )
 from tests.tamper import LOGS, SAMPLES
 
-VERSIONED = ("game_created", "game_sealed", "game_aborted")
-"""The types that have a version 2."""
-
 
 @pytest.fixture(scope="module", params=LOGS, ids=[path.stem for path in LOGS])
 def links(request: pytest.FixtureRequest) -> list[Link]:
@@ -67,15 +64,15 @@ def openings_in(value: Any) -> Iterator[dict[str, Any]]:
             yield from openings_in(item)
 
 
-def test_there_are_33_sample_logs() -> None:
-    assert len(LOGS) == 33
+def test_there_are_31_sample_logs() -> None:
+    assert len(LOGS) == 31
 
 
 def test_every_event_is_encoded_to_the_same_bytes(links: list[Link]) -> None:
-    prev, is_version_2 = links[0].event["prev"], links[0].event["v"] == 2
+    prev = links[0].event["prev"]
     for link in links:
         event = dict(link.event)
-        assert event["v"] == (2 if event["type"] in VERSIONED and is_version_2 else 1)
+        assert event["v"] == 1
         assert event["prev"] == prev
         event |= {"game": UUID(event["game"]), "prev": bytes.fromhex(prev)}
         line = encode_event(**event)
@@ -120,20 +117,19 @@ def test_every_opening_opens_its_commitment(links: list[Link]) -> None:
             assert made.hex() == commitments[p]
 
 
-def test_seals_of_version_2_name_the_refused_attempts_of_their_bundles() -> None:
+def test_seals_name_the_refused_attempts_of_their_bundles() -> None:
     found = {}
     for path in LOGS:
         seal = list(read_chain(path.read_bytes().splitlines()))[-1].event
-        if seal["v"] == 2:
-            beside = SAMPLES / f"{path.stem}.refusals.jsonl"
-            data = beside.read_bytes() if beside.exists() else b""
-            check_refusals(data, seats=3)
-            assert sealed_refusals(seal) == seal_of(data)
-            assert sha256(data).hex() == seal["data"]["refusals"]["sha256"]
-            found[path.stem] = data.count(b"\n")
-        else:
-            assert sealed_refusals(seal) is None
-    assert found == {"leeds-v2": 0, "shithead-v2": 2, "shithead-v2-aborted": 0}
+        beside = SAMPLES / f"{path.stem}.refusals.jsonl"
+        data = beside.read_bytes() if beside.exists() else b""
+        check_refusals(data, seats=3)
+        assert sealed_refusals(seal) == seal_of(data)
+        assert sha256(data).hex() == seal["data"]["refusals"]["sha256"]
+        found[path.stem] = data.count(b"\n")
+    assert {name: count for name, count in found.items() if count} == {
+        "shithead-refused-attempts": 2
+    }
 
 
 def test_every_signed_move_is_signed_by_its_seat() -> None:

@@ -16,8 +16,7 @@ def closed(seat: int | None, *, moves: int = 12, **plan: Any) -> Forgery:
     whole = Forgery(made_game(Plan(name="idle", seats=2, **plan)))
     seal = whole.events[-1]
     cut = Forgery(made_game(Plan(name="idle", seats=2, stop=moves, **plan)))
-    seed, deck = seal["data"]["seed"], seal["data"]["deck"]
-    data = {"cause": "idle", "seat": seat, "seed": seed, "deck": deck}
+    data = {"cause": "idle", "seat": seat, **seal["data"]}
     cut.insert(len(cut.events), "game_aborted", data, by=None)
     return cut
 

@@ -1,4 +1,4 @@
-"""The check `seal`: only a seal of version 2 proves the refused attempts of a bundle."""
+"""The check `seal`: the seal proves the refused attempts of a bundle."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ Row = dict[str, Any]
 UNPROVEN = "unproven: they rest on the file alone"
 
 
-def rows_of(name: str = "shithead-v2") -> list[Row]:
+def rows_of(name: str = "shithead-refused-attempts") -> list[Row]:
     """Return the file of refused attempts of a sample."""
     return [json.loads(line) for line in sample_bundle(name).files[REFUSALS].splitlines()]
 
@@ -43,15 +43,15 @@ def shown(found: Report) -> list[str]:
     ]
 
 
-@pytest.mark.parametrize("name", ["shithead-v2", "leeds-v2", "shithead-v2-aborted"])
-def test_a_sample_of_version_2_passes_with_its_refused_attempts(name: str) -> None:
+@pytest.mark.parametrize("name", ["shithead-refused-attempts", "leeds", "shithead-aborted"])
+def test_a_sample_passes_with_its_refused_attempts(name: str) -> None:
     found = verify_bundle(sample_bundle(name))
     assert (failing(found), found.level, seal_finding(found).text) == ({}, "L1", None)
     assert not any("unproven" in text for text in shown(found))
 
 
 def test_deleted_attempts_are_noted_and_pass() -> None:
-    found = verify_bundle(Bundle(lines=sample_lines("shithead-v2")))
+    found = verify_bundle(Bundle(lines=sample_lines("shithead-refused-attempts")))
     assert seal_finding(found).result is Result.PASS
     assert (found.result, found.level) == (Result.PASS, "L1")
     for text in shown(found):
@@ -69,7 +69,7 @@ def changed(change: Callable[[list[Row]], object]) -> bytes:
     [
         changed(lambda rows: rows.append({**rows[0], "seat": 0})),
         changed(lambda rows: rows.pop()),
-        changed(lambda rows: rows[0].update(seat=0)),
+        changed(lambda rows: rows[0].update(seat=1)),
         changed(lambda rows: rows[0].update(rule="P1")),
         changed(lambda rows: rows[1].update(at="2026-11-21T02:46:24.735646Z")),
         changed(lambda rows: rows[0]["move"].update(cards=["9c"])),
@@ -81,15 +81,17 @@ def changed(change: Callable[[list[Row]], object]) -> bytes:
     ],
 )
 def test_attempts_that_differ_from_the_seal_fail(data: bytes) -> None:
-    found = verify_bundle(Bundle(lines=sample_lines("shithead-v2"), files={REFUSALS: data}))
-    assert failing(found) == {Check.SEAL: 158}
+    found = verify_bundle(
+        Bundle(lines=sample_lines("shithead-refused-attempts"), files={REFUSALS: data})
+    )
+    assert failing(found) == {Check.SEAL: 301}
     assert "the supplied evidence proves nothing" in found.wording, "the log itself is valid"
     assert "nothing against the deck, the history or the actions" in found.wording
 
 
 def test_a_file_of_attempts_not_named_by_the_seal_fails() -> None:
-    data = sample_bundle("shithead-v2").files[REFUSALS]
-    for name in ("leeds-v2", "shithead-v2-aborted"):
+    data = sample_bundle("shithead-refused-attempts").files[REFUSALS]
+    for name in ("leeds", "shithead-aborted"):
         found = verify_bundle(Bundle(lines=sample_lines(name), files={REFUSALS: data}))
         assert set(failing(found)) == {Check.SEAL}
 
@@ -98,9 +100,9 @@ def test_a_file_of_attempts_not_named_by_the_seal_fails() -> None:
     ("count", "digest"), [(0, sha256(b"x").hex()), (2, NONE_REFUSED.sha256), (1, sha256(b"").hex())]
 )
 def test_a_seal_with_contradictory_count_and_hash_fails(count: int, digest: str) -> None:
-    forgery = sample("shithead-v2")
+    forgery = sample("shithead-refused-attempts")
     forgery.events[-1]["data"]["refusals"] = {"count": count, "sha256": digest}
-    assert failing(report(forgery, {})) == {Check.SEAL: 158}
+    assert failing(report(forgery, {})) == {Check.SEAL: 301}
 
 
 @pytest.mark.parametrize(
@@ -117,31 +119,22 @@ def test_a_malformed_file_fails_even_if_the_seal_matches(
     change: Callable[[list[Row]], object], why: str
 ) -> None:
     """A seal that matches a malformed file does not make the file valid."""
-    data, forgery = changed(change), sample("shithead-v2")
+    data, forgery = changed(change), sample("shithead-refused-attempts")
     forgery.events[-1]["data"]["refusals"] = seal_of(data).as_json()
     found = report(forgery, {REFUSALS: data})
-    assert failing(found) == {Check.SEAL: 158}
+    assert failing(found) == {Check.SEAL: 301}
     assert why in str(seal_finding(found).text)
 
 
-@pytest.mark.parametrize("name", ["shithead", "shithead-aborted", "leeds"])
-def test_refusals_of_version_1_are_shown_as_unproven(name: str) -> None:
-    data = sample_bundle("shithead-v2").files[REFUSALS]
-    found = verify_bundle(Bundle(lines=sample_lines(name), files={REFUSALS: data}))
-    assert failing(found) == {}
-    for text in shown(found):
-        assert "it rests on the file alone." in text
-
-
 def test_refusals_of_a_game_without_a_seal_are_shown_as_unproven() -> None:
-    bundle = sample_bundle("shithead-v2")
+    bundle = sample_bundle("shithead-refused-attempts")
     found = verify_bundle(Bundle(lines=bundle.lines[:40], files=bundle.files))
     assert seal_finding(found).result is Result.MISSING
     for text in shown(found):
         assert "it rests on the file alone." in text
 
 
-@pytest.mark.parametrize("name", ["shithead", "shithead-v2"])
+@pytest.mark.parametrize("name", ["shithead", "shithead-refused-attempts"])
 def test_dispute_files_are_shown_as_unproven(name: str) -> None:
     bundle = sample_bundle(name)
     files = {**bundle.files, "dispute/one.json": canonical({"ruling": "cad"})}
@@ -151,28 +144,22 @@ def test_dispute_files_are_shown_as_unproven(name: str) -> None:
         assert "1 file about disputes is not covered by any seal: it is unproven." in text
 
 
-def test_a_seal_of_the_other_version_fails() -> None:
-    """A seal of version 2 in a game of version 1, and the reverse."""
-    forgery, other = sample("shithead"), sample("shithead-v2")
-    forgery.events[-1]["v"] = 2
-    forgery.events[-1]["data"]["refusals"] = NONE_REFUSED.as_json()
-    last = len(forgery.events) - 1
-    assert failing(report(forgery, {})) == {Check.ORDER: last}
-    other.events[-1]["v"] = 1
-    del other.events[-1]["data"]["refusals"]
-    found = report(other, sample_bundle("shithead-v2").files)
-    assert failing(found) == {Check.ORDER: 158}
+@pytest.mark.parametrize("name", ["shithead-refused-attempts", "shithead-aborted"])
+def test_a_record_made_before_the_first_release_is_refused_and_named(name: str) -> None:
+    first, last, both = sample(name), sample(name), sample(name)
+    end = len(last.events) - 1
+    first.events[0]["v"] = 2
+    del last.data(end)["refusals"]
+    both.events[0]["v"] = both.events[end]["v"] = 2
+    for forgery, seq in ((first, 0), (last, end), (both, 0)):
+        found = verify_bundle(Bundle(lines=forgery.lines()))
+        assert failing(found)[Check.BYTES] == seq
+        for text in shown(found):
+            assert "This record was made before 0.1.0" in text
 
 
-@pytest.mark.parametrize("name", ["shithead-v2", "shithead-v2-aborted"])
-def test_a_field_of_the_other_version_is_invalid(name: str) -> None:
-    forgery = sample(name)
-    del forgery.events[-1]["data"]["refusals"]
-    assert Check.BYTES in failing(report(forgery, {}))
-    first = sample(name.replace("-v2", ""))
-    first.events[-1]["data"]["refusals"] = NONE_REFUSED.as_json()
-    assert Check.BYTES in failing(report(first, {}))
-    for v in (0, 2, 3):
-        other = sample(name)
-        other.events[1]["v"] = v
-        assert failing(report(other, {}))[Check.BYTES] == 1
+@pytest.mark.parametrize("v", [0, 2, 3])
+def test_another_version_of_an_event_is_invalid(v: int) -> None:
+    other = sample("shithead")
+    other.events[1]["v"] = v
+    assert failing(report(other, {}))[Check.BYTES] == 1

@@ -26,7 +26,6 @@ from tests.conformance.case import (
     passes,
     played,
     signed,
-    version_2,
 )
 from tests.conformance.evidence_cases import (
     OTHER,
@@ -70,7 +69,7 @@ def _aborted() -> Base:
         for n in (0, 1)
     ]
     attempts = refusals_file(rows)
-    f = version_2(created())
+    f = created()
     f.data(1)["refusals"] = seal_of(attempts).as_json()
     lines = f.lines()
     files = {REFUSALS: attempts, PROOF: proof_of(lines), "dispute/a.json": b"{}"}

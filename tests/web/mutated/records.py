@@ -22,7 +22,6 @@ from tests.conformance.case import (
     raw_lines,
     signed,
     text_of,
-    version_2,
     with_commitments,
 )
 from tests.random_games import public_text
@@ -43,7 +42,7 @@ def bases() -> tuple[Forgery, ...]:
     """Return small logs of every form, honest ones."""
     hands = [played(name, seats=2 + n % 3, turn_limit=12) for n, name in enumerate(RULESETS)]
     return (
-        *(created(), version_2(created()), committed(), with_commitments(), with_commitments(1)),
+        *(created(), created(), committed(), with_commitments(), with_commitments(1)),
         *(signed(), signed(), played(clock=CLOCK, silent=1, turn_limit=6), *hands),
     )
 

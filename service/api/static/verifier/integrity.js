@@ -101,7 +101,6 @@ class Course {
     if (seq && this.log.starts[seq] === seq) this.checkWhole(seq - 1, event);
     if ((event.type === "game_created") !== (seq === 0)) this.fail("created");
     if (seq === 0) this.seatEntries = event.data.seats;
-    this.checkVersion(event);
     this.checkSeats(event);
     if (event.type === "cards_dealt" && event.data.face_up.length !== this.seatEntries.length) this.fail("face_up");
     this.checkMove(event);
@@ -135,13 +134,6 @@ class Course {
     const acts = EXCHANGES.has(event.type) || PLAYS.has(event.type);
     if (acts && type === "turn_timed_out") this.fail("timed_out", { seat: data.seat });
     if (this.isUnfinished(last)) throw new Failure(last, "order.incomplete");
-  }
-
-  /** @param {Event} event */
-  checkVersion(event) {
-    const version = this.log.events[0].v;
-    const expected = /^game_(created|sealed|aborted)$/.test(event.type) ? version : 1;
-    if (event.v !== expected) this.fail("version", { found: event.v, expected });
   }
 
   /** @param {Event} event */

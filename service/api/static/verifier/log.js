@@ -2,7 +2,7 @@
 
 import { headOf, hex } from "./bytes.js";
 import { NotCanonical, parseCanonical } from "./canonical.js";
-import { LONGEST_LINE, MAX_EVENTS, wrongPlace, checkEvent } from "./shapes.js";
+import { LONGEST_LINE, MAX_EVENTS, checkEvent, isMadeBefore, wrongPlace } from "./shapes.js";
 
 /**
  * An event of a log. The shape of `data` depends on the type, and was checked.
@@ -90,6 +90,7 @@ function read(line) {
   }
   const where = wrongPlace("", checkEvent, value);
   if (where === null) return { event: /** @type {Event} */ (/** @type {unknown} */ (value)) };
+  if (isMadeBefore(value)) return { code: "bytes.made_before", where };
   return { code: /^\/(type|v)$/.test(where) ? "bytes.unknown" : "bytes.shape", where };
 }
 

@@ -167,11 +167,10 @@ export async function checkWitness(log, bundle, { witnessKeys, quorum }) {
 
 /** @param {Log} log @param {Bundle} bundle @param {Outside} _outside @param {Remark} remark */
 export async function checkSeal(log, bundle, _outside, remark) {
-  if (!log.seal) throw new Unanswered("missing", "unfinished");
   const file = bundle.files.get(REFUSALS);
-  if (log.seal.v === 1) {
+  if (!log.seal) {
     if (file) remark("seal.unproven");
-    return;
+    throw new Unanswered("missing", "unfinished");
   }
   const { count, sha256: sealed } = log.seal.data.refusals;
   const empty = hex(await sha256(new Uint8Array()));

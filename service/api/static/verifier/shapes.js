@@ -122,7 +122,7 @@ const consistent = (fields, contradiction) => (value, path) => {
   if (field) throw new Misshapen(`${path}/${field}`);
 };
 
-const REFUSALS = { refusals: record({ count: integer(0, MAX_REFUSALS), sha256: HASH }) };
+const REFUSALS = record({ count: integer(0, MAX_REFUSALS), sha256: HASH });
 
 const CREATED = consistent({
   table: UUID,
@@ -144,8 +144,6 @@ const CREATED = consistent({
   return cards > 0 && cards <= MAX_CARDS ? null : "deck";
 });
 
-const SEALED = { seed: HASH, deck: listOf(CODE, 1) };
-const ABORTED = { cause: oneOf("no_entropy", "left", "idle", "operator"), seat: orNull(SEAT), seed: HASH, deck: orNull(listOf(CODE, 1)) };
 const NEXT = { turn: orNull(SEAT), direction: DIRECTION };
 
 /** @type {Record<string, Shape>} */
@@ -184,15 +182,11 @@ const DATA = {
   game_ended: record({
     reason: oneOf("shithead", "winner", "stalemate", "forfeit"), shithead: orNull(SEAT), places: listOf(SEAT, 0, MAX_SEATS),
   }),
-  game_sealed: record(SEALED),
-  game_aborted: record(ABORTED),
-};
-
-/** The types that have a second version. @type {Record<string, Shape>} */
-const DATA_2 = {
-  game_created: CREATED,
-  game_sealed: record({ ...SEALED, ...REFUSALS }),
-  game_aborted: record({ ...ABORTED, ...REFUSALS }),
+  game_sealed: record({ seed: HASH, deck: listOf(CODE, 1), refusals: REFUSALS }),
+  game_aborted: record({
+    cause: oneOf("no_entropy", "left", "idle", "operator"), seat: orNull(SEAT), seed: HASH, deck: orNull(listOf(CODE, 1)),
+    refusals: REFUSALS,
+  }),
 };
 
 /** @type {Record<string, Shape>} */
@@ -250,7 +244,7 @@ function isSignable({ type, by, data }) {
 }
 
 /**
- * Check that a value has the shape of an event of a known type and version.
+ * Check that a value has the shape of an event of a known type, in the one version.
  *
  * @type {Shape}
  */
@@ -258,13 +252,18 @@ export const checkEvent = (value, path) => {
   if (!isObject(value) || typeof value.type !== "string" || !Object.hasOwn(DATA, value.type)) {
     throw new Misshapen(`${path}/type`);
   }
-  const shape = value.v === 1 ? DATA[value.type] : value.v === 2 ? DATA_2[value.type] : undefined;
-  if (!shape) throw new Misshapen(`${path}/v`);
+  if (value.v !== 1) throw new Misshapen(`${path}/v`);
   ENVELOPE(value, path);
-  shape(value.data, `${path}/data`);
+  DATA[value.type](value.data, `${path}/data`);
   if (!isPossibleBy(value)) throw new Misshapen(`${path}/by`);
   if ("auth" in value && !isSignable(value)) throw new Misshapen(`${path}/auth`);
 };
+
+/** @param {any} value of a line with a wrong shape @returns {boolean} whether it has the form of an event that was made before 0.1.0 */
+export function isMadeBefore(value) {
+  if (!isObject(value) || !/^game_(?:created|sealed|aborted)$/.test(value.type)) return false;
+  return value.v === 2 || (value.type !== "game_created" && isObject(value.data) && !Object.hasOwn(value.data, "refusals"));
+}
 
 /** @param {string} path @param {Shape} shape @param {any} value @returns {string | null} the path of the first value with a wrong shape */
 export function wrongPlace(path, shape, value) {
