@@ -72,6 +72,7 @@ declare global {
     "#as": HTMLSelectElement;
     "#follow": HTMLSelectElement;
     "#progress": HTMLProgressElement;
+    "#many-progress": HTMLProgressElement;
     "#file": HTMLInputElement & { files: FileList };
     "#receipts": HTMLInputElement & { files: FileList };
     "#offered": HTMLInputElement;

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import io
 import json
 import re
+import tarfile
 from base64 import b64encode
 from collections.abc import Callable
 from functools import partial
@@ -496,3 +498,94 @@ def test_a_failure_fits_every_size(visits: Visits) -> None:
         page.set_viewport_size({"width": width, "height": height})
         wider = page.evaluate("document.documentElement.scrollWidth - window.innerWidth")
         assert wider <= 0, width
+
+
+def tampered() -> bytes:
+    """Return a bundle with one changed byte."""
+    bundle = write_bundle(LINES)
+    at = bundle.index(b'"direction":1') + len(b'"direction":')
+    return bundle[:at] + b"2" + bundle[at + 1 :]
+
+
+def tar_of(files: dict[str, bytes]) -> bytes:
+    """Return a tar file, as the server sends hands in bulk."""
+    packed = io.BytesIO()
+    with tarfile.open(fileobj=packed, mode="w", format=tarfile.USTAR_FORMAT) as tar:
+        for name, content in files.items():
+            member = tarfile.TarInfo(name)
+            member.size = len(content)
+            tar.addfile(member, io.BytesIO(content))
+    return packed.getvalue()
+
+
+def drop(page: Page, *paths: Path) -> None:
+    """Drop files and folders of the disk on the page, as a person does."""
+    client = page.context.new_cdp_session(page)
+    data = {"items": [], "files": [str(path) for path in paths], "dragOperationsMask": 1}
+    for kind in ("dragEnter", "dragOver", "drop"):
+        client.send("Input.dispatchDragEvent", {"type": kind, "x": 200, "y": 200, "data": data})
+
+
+def test_of_three_files_the_one_that_was_changed_is_found(visits: Visits, tmp_path: Path) -> None:
+    """Dropped together, the changed one second; a row opens the report of its file."""
+    contents = {"a.shx": write_bundle(LINES), "b.shx": tampered(), "c.shx": write_bundle(LINES)}
+    for name, content in contents.items():
+        (tmp_path / name).write_bytes(content)
+    page = visits.open("/verify")
+    page.locator("#app").wait_for()
+    drop(page, *(tmp_path / name for name in contents))
+    expect(page.locator("#many-verdict h2")).to_have_text("1 of 3 fails", timeout=20_000)
+    expect(page.locator("#many-verdict")).to_have_class("status-1")
+    expect(page.locator("#many-rows li")).to_have_count(3)
+    expect(page.locator("#many-rows .fail")).to_contain_text("b.shx")
+    expect(page.locator("#many-rows .fail")).to_contain_text("The exact format")
+    assert page.locator("#many-rows .pass").count() == 2
+    expect(page.locator("#result")).to_be_hidden()
+    assert faults_in_both_schemes(page) == []
+    page.get_by_role("button", name="b.shx").click()
+    expect(page.locator("#verdict h2")).to_have_text("This record is invalid")
+    expect(page.locator("#many-rows li")).to_have_count(3)
+    choose_file(page, "game.shx", write_bundle(LINES))
+    expect(page.locator("#many")).to_be_hidden()
+
+
+def test_a_folder_of_files_and_one_of_a_bundle_are_read(visits: Visits, tmp_path: Path) -> None:
+    """With a tar file in it; files of other kinds are counted, and an empty folder is refused."""
+    mixed, unpacked = tmp_path / "mixed", tmp_path / "unpacked"
+    (mixed / "deep").mkdir(parents=True)
+    (mixed / "deep" / "one.shx").write_bytes(tampered())
+    (mixed / "month.tar").write_bytes(tar_of({"x.shx": write_bundle(LINES), "y.shx": b"no"}))
+    (mixed / "readme.txt").write_text("Not evidence.")
+    for name, content in read_zip(write_bundle(LINES)).items():
+        (unpacked / name).parent.mkdir(parents=True, exist_ok=True)
+        (unpacked / name).write_bytes(content)
+    page = visits.open("/verify")
+    page.locator("#app").wait_for()
+    drop(page, mixed)
+    expect(page.locator("#many-verdict h2")).to_have_text("1 of 3 fails", timeout=20_000)
+    rows = page.locator("#many-rows li")
+    expect(rows).to_have_count(3)
+    expect(rows.filter(has_text="month.tar: y.shx")).to_contain_text("neither an evidence bundle")
+    expect(page.locator("#many-verdict")).to_contain_text("1 other file in the folder")
+    drop(page, unpacked)
+    expect(page.locator("#verdict h2")).to_have_text("No evidence of tampering", timeout=20_000)
+    (tmp_path / "empty").mkdir()
+    drop(page, tmp_path / "empty")
+    expect(page.locator("#verdict")).to_contain_text("This folder has no manifest.json")
+
+
+def test_every_failure_of_reading_ends_in_one_sentence(visits: Visits, tmp_path: Path) -> None:
+    page = visits.open("/verify")
+    page.locator("#app").wait_for()
+    large = tmp_path / "large.shx"
+    with large.open("wb") as file:
+        file.truncate(2_300_000_000)
+    drop(page, large)
+    expect(page.locator("#verdict")).to_contain_text("larger than any evidence of a game")
+    whole = tar_of({f"{n}.shx": write_bundle(LINES) for n in range(2)})
+    page.set_input_files("#file", payload("hands.tar", whole[: len(whole) // 2]))
+    expect(page.locator("#many-rows .fail")).to_contain_text("This tar file was cut off")
+    gone = "(file) => { Blob.prototype.arrayBuffer = () => Promise.reject(new DOMException('x')); }"
+    page.evaluate(gone)
+    choose_file(page, "game.shx", write_bundle(LINES))
+    expect(page.locator("#verdict")).to_contain_text("The browser cannot read this file")

@@ -1,7 +1,7 @@
 /** The page /verify: runs all checks on a file or a game and shows each result. */
 
 import { NotABundle } from "../verifier/archive.js";
-import { looseText, readFile } from "../verifier/bundle.js";
+import { looseText } from "../verifier/bundle.js";
 import { utf8 } from "../verifier/bytes.js";
 import { distinct, readKeys, readRestores } from "../verifier/notes.js";
 import { NAMES, adviceOf, authorOf, resultOf, verdictOf, verify } from "../verifier/verify.js";
@@ -12,6 +12,8 @@ import { find, h, replace } from "./dom.js";
 import { start, t } from "./i18n.js";
 import { offerMenu } from "./menu.js";
 import { receiptsOf, storedKeys } from "./receipts.js";
+import { bytesOf, sourceOf, sourcesIn } from "./sources.js";
+import { checkMany, closeMany } from "./verify_many.js";
 
 /** @typedef {import("../verifier/verify.js").Finding} Finding */
 /** @typedef {import("../verifier/verify.js").Author} Author */
@@ -44,14 +46,17 @@ function inWords({ code, values = {} }) {
   return text[0].toLocaleUpperCase() + text.slice(1);
 }
 
-/** Verify a file, and show the checks. @param {Blob & {name?: string}} file @param {string} name */
-async function check(file, name) {
+/** @param {import("../verifier/bundle.js").Bundle} bundle @returns {string} the id of its game, "" if it names none */
+const gameIn = ({ lines }) => /"game":"([0-9a-f-]{36})/.exec(looseText(lines[0] ?? new Uint8Array()))?.[1] ?? "";
+
+/** Verify a record, and show the checks. @param {import("./sources.js").Source} source */
+async function check(source) {
   const own = ++run;
-  reset(name);
+  reset(source.name);
   try {
-    const bundle = await readFile(await bytesOf(file));
-    game = /"game":"([0-9a-f-]{36})/.exec(looseText(bundle.lines[0] ?? new Uint8Array()))?.[1] ?? "";
-    const outside = await fromOutside();
+    const bundle = await source.read();
+    game = gameIn(bundle);
+    const outside = await fromOutside(game, (text) => (find("#stored").textContent = text));
     const rows = new Map();
     const { log, findings } = await checked(bundle, outside, {
       progress: (fraction) => {
@@ -70,14 +75,14 @@ async function check(file, name) {
     verdict(resultOf(findings, outside), findings, author);
   } catch (error) {
     if (own !== run) return;
-    if (!(error instanceof NotABundle)) throw error;
     replace(find("#checks"));
-    refuse(error);
+    refuse(error instanceof NotABundle ? error : { code: "page.stopped" });
+    if (!(error instanceof NotABundle)) throw error;
   }
 }
 
-/** The worker that checks the present file. @type {Worker | null} */
-let worker = null;
+/** The worker that checks the present file, and the one that checks many. @type {Record<string, Worker | undefined>} */
+const workers = {};
 
 /**
  * Make all checks in a worker; if it cannot start, as in a browser without modules in workers, on the page.
@@ -88,19 +93,32 @@ let worker = null;
  * @returns {Promise<{log: Log, findings: Finding[]}>}
  */
 async function checked(bundle, outside, callbacks) {
-  worker?.terminate();
+  workers["one"]?.terminate();
+  delete workers["one"];
+  return inWorker("one", bundle, outside, callbacks);
+}
+
+/** Make all checks in the worker of a name, which has no other work. @param {string} name @param {import("../verifier/bundle.js").Bundle} bundle @param {import("../verifier/outside.js").Outside} outside @param {Callbacks} callbacks @returns {Promise<{log: Log, findings: Finding[]}>} */
+async function inWorker(name, bundle, outside, callbacks) {
   if (!("Worker" in window)) return verify(bundle, outside, callbacks);
-  const own = new Worker(new URL(WORKER, import.meta.url), { type: "module" });
-  worker = own;
-  return new Promise((done) => {
-    own.addEventListener("error", () => done(verify(bundle, outside, callbacks)));
-    own.addEventListener("message", ({ data: { progress, finding, result } }) => {
+  const own = (workers[name] ??= new Worker(new URL(WORKER, import.meta.url), { type: "module" }));
+  return new Promise((done, fail) => {
+    own.onerror = () => verify(bundle, outside, callbacks).then(done, fail);
+    own.onmessage = ({ data: { progress, finding, result } }) => {
       if (progress !== undefined) callbacks.progress(progress);
       if (finding) callbacks.found(finding);
       if (result) done(result);
-    });
+    };
     own.postMessage({ bundle, outside });
   });
+}
+
+/** Verify one of several records. @param {import("./sources.js").Source} source */
+async function judge(source) {
+  const bundle = await source.read();
+  const outside = await fromOutside(gameIn(bundle));
+  const { findings } = await inWorker("many", bundle, outside, { progress: () => {}, found: () => {} });
+  return { findings, outside };
 }
 
 /** Show the rule that an illegal move breaks. @param {Finding[]} findings @param {Map<string, Element>} rows @param {Log} log */
@@ -125,9 +143,11 @@ const nextFrame = () => new Promise((done) => (document.hidden ? setTimeout(done
  * Return the evidence in the fields of the page, with the receipts that this browser stored during
  * the game and, if no server key is entered, the stored keys of the server, or those that it sends now.
  *
+ * @param {string} game
+ * @param {(text: string) => void} [say] is called with what was used beside the fields
  * @returns {Promise<import("../verifier/outside.js").Outside>}
  */
-async function fromOutside() {
+async function fromOutside(game, say = () => {}) {
   const stored = game ? receiptsOf(game) : [];
   const files = await Promise.all([...find("#receipts").files].map(bytesOf));
   const receipts = [...stored.map(utf8), ...files];
@@ -147,18 +167,15 @@ async function fromOutside() {
   const witnessKeys = distinct(await keys("witness", true));
   const entered = await keys("server", false);
   const own = stored.length && !entered.length ? await read(storedKeys()) : [];
-  if (stored.length) find("#stored").textContent = t(own.length ? "page.stored.keys" : "page.stored", { n: stored.length });
+  if (stored.length) say(t(own.length ? "page.stored.keys" : "page.stored", { n: stored.length }));
   const serverKeys = [...entered, ...own];
   if (find("#offered").checked && !serverKeys.length) {
     const sent = await fetch("/v1/keys", { credentials: "omit" }).then((answer) => answer.text()).catch(() => "");
     serverKeys.push(...(await read(sent)));
-    if (!serverKeys.length) find("#stored").textContent = t("page.no_server");
+    if (!serverKeys.length) say(t("page.no_server"));
   }
   return { receipts, serverKeys, restores, witnessKeys, quorum: witnessKeys.length };
 }
-
-/** @param {Blob} file */
-const bytesOf = async (file) => new Uint8Array(await file.arrayBuffer());
 
 /** Show the result. @param {string} status its class @param {any[]} children */
 function showVerdict(status, ...children) {
@@ -311,7 +328,7 @@ async function fetchGame(address) {
   const view = await request("").catch(() => null);
   if (view?.ok) seated.set(id, (await view.json()).seats);
   if (own !== run) return;
-  await check(file, `${id}.shx`);
+  await check(sourceOf(file, `${id}.shx`));
   if (own + 1 !== run) return;
   const save = find("#save");
   URL.revokeObjectURL(save.href);
@@ -321,24 +338,47 @@ async function fetchGame(address) {
 /** Verify the last file again, with new receipts or keys. @type {(() => void) | null} */
 let again = null;
 
-/** @param {Blob & {name?: string}} file */
-function take(file) {
+/** Verify the evidence in files and folders: one record, or each of several. @param {(File | FileSystemEntry)[]} items */
+async function take(items) {
+  const own = ++run;
+  closeMany();
+  reset(items[0].name);
+  const found = await sourcesIn(items).catch((error) => {
+    if (error instanceof NotABundle) return error;
+    throw error;
+  });
+  if (own !== run) return;
+  if (found instanceof NotABundle || !found.sources.length) {
+    replace(find("#checks"));
+    return refuse(found instanceof NotABundle ? found : { code: "file.folder" });
+  }
+  const { sources, others } = found;
   again = () => {
     find("#progress").value = 0;
-    void check(file, file.name ?? "");
+    if (sources.length === 1) return void check(sources[0]);
+    find("#result").hidden = true;
+    void checkMany(sources, others, judge, check);
   };
   again();
 }
 
 /** Fetch the game whose id is in the field, and verify it. */
 function fetchRequested() {
+  closeMany();
   again = () => void fetchGame(find("#game").value);
   again();
 }
 
+/** @param {DataTransfer} dropped @returns {(File | FileSystemEntry)[]} its files and folders */
+const itemsOf = ({ items }) =>
+  [...items].filter(({ kind }) => kind === "file").flatMap((item) => {
+    const found = item.webkitGetAsEntry?.() ?? item.getAsFile();
+    return found ? [found] : [];
+  });
+
 function listen() {
   const drop = find("#drop");
-  find("#file").addEventListener("change", () => find("#file").files[0] && take(find("#file").files[0]));
+  find("#file").addEventListener("change", () => find("#file").files.length && take([...find("#file").files]));
   addEventListener("dragover", (event) => {
     event.preventDefault();
     drop.classList.add("over");
@@ -347,8 +387,8 @@ function listen() {
   addEventListener("drop", (event) => {
     event.preventDefault();
     drop.classList.remove("over");
-    const file = event.dataTransfer?.files[0];
-    if (file) take(file);
+    const items = event.dataTransfer ? itemsOf(event.dataTransfer) : [];
+    if (items.length) void take(items);
   });
   find("#by-id").addEventListener("submit", (event) => {
     event.preventDefault();
