@@ -10,6 +10,7 @@ from service.api.context import context, services
 from service.api.conventions.caching import private
 from service.api.conventions.responses import json_response
 from service.api.operation import Call, Repeats, Token, blueprint, operation
+from service.api.parsing import caller_address
 from service.application.webhooks import WebhookRequest
 
 webhooks = blueprint("webhooks", __name__, "Webhooks: own events as requests to a receiver.")
@@ -43,7 +44,9 @@ def set_webhook(call: Call) -> Response:
     """
     limits = context().rate_limits
     limits.count_work(f"webhook {call.by.id}", SETS_A_MINUTE, 1, "limit.webhooks")
-    wanted = WebhookRequest(url=call.body["url"], types=call.body["types"])
+    wanted = WebhookRequest(
+        url=call.body["url"], types=call.body["types"], address=caller_address()
+    )
     return private(json_response(services().webhooks.set(call.by, call.token, wanted)))
 
 

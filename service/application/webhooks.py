@@ -9,6 +9,7 @@ ping with the challenge in it.
 
 from __future__ import annotations
 
+import hmac
 import random
 import time
 from base64 import b64encode
@@ -29,7 +30,15 @@ from service.application.notices import Notice, Notices, Open, Wanted
 from service.application.ports import World
 from service.keys import KeyringError, Keys
 from service.replay.sentences import said
-from service.runtime.receivers import MAX_URL, NotDelivered, ReceiverFault, Receivers, url_fault
+from service.runtime.receivers import (
+    MAX_URL,
+    LookupsBusy,
+    NotDelivered,
+    ReceiverFault,
+    Receivers,
+    Sender,
+    url_fault,
+)
 from service.runtime.version import VERSION
 from service.shx.canonical import format_time
 from service.store.directory import Directory
@@ -64,6 +73,15 @@ MAX_WAITING: Final = 500
 BATCH: Final = 100
 """Maximum number of webhooks that are claimed at a time."""
 
+SHARE: Final = 16
+"""How many webhooks that one network address set are worked on at a time."""
+
+UNPROVEN_SHARE: Final = 4
+"""How many of these may have had no success at the last request: such a receiver may hang."""
+
+BUSY_PAUSE: Final = timedelta(seconds=2)
+"""Pause, with jitter, of a webhook whose share of lookups is in use."""
+
 IN_USE_SECONDS: Final = 5.0
 """How long a process assumes that there is still no webhook, or still one."""
 
@@ -73,10 +91,11 @@ _ENDS: Final = frozenset({NoticeType.HAND_SEALED.value, NoticeType.TABLE_CLOSED.
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WebhookRequest:
-    """A request for a webhook."""
+    """A request for a webhook, from a network address."""
 
     url: str
     types: Collection[str]
+    address: str
 
 
 class Webhooks:
@@ -119,6 +138,7 @@ class Webhooks:
         made = StoredWebhook(
             url=wanted.url,
             types=tuple(kind.value for kind in NoticeType if kind in wanted.types),
+            origin=self._origin(wanted.address),
             key_id=key,
             secret=sealed,
             state=WebhookState.WAITING,
@@ -156,18 +176,24 @@ class Webhooks:
             self._directory.wake_webhooks(players, self._world.now())
 
     def claim(self) -> Sequence[tuple[UUID, int]]:
-        """Claim the webhooks that are due; return players and claims, for a job each."""
+        """
+        Claim webhooks that are due; return players and claims, for a job each.
+
+        What is due beyond the share of a network address waits until others of it are done.
+        """
         if not self._in_use():
             return ()
         now = self._world.now()
-        return self._directory.claim_webhooks(now, until=now + LEASE, most=BATCH)
+        return self._directory.claim_webhooks(
+            now, until=now + LEASE, most=BATCH, share=SHARE, unproven=UNPROVEN_SHARE
+        )
 
     def deliver(self, player: UUID, claim: int) -> str:
         """
         Send what a player's receiver has not accepted yet; return the outcome.
 
-        `on`: all was accepted, or the ping; `more`: the time of the job was over; `failing` or
-        `off`; `taken`: the claim is not valid any more.
+        `on`: all was accepted, or the ping; `more`: the time of the job was over; `busy`: the
+        share of lookups is in use; `failing` or `off`; `taken`: the claim is not valid any more.
         """
         begun = self._world.now()
         if not self._directory.begin_webhook(player, claim, begun, until=begun + LEASE):
@@ -185,6 +211,9 @@ class Webhooks:
                 complete = self._send_all(work, claim + 1)
         except NotDelivered as failed:
             result = work.failed(failed)
+        except LookupsBusy:
+            stored = self._directory.note_webhook_state(player, claim + 1, work.put_off())
+            return "busy" if stored else "taken"
         except KeyringError:
             result = work.failed(NotDelivered(ReceiverFault.SECRET))
         else:
@@ -230,6 +259,11 @@ class Webhooks:
         stored |= {(new.type, new.id): new for new in added}
         waiting = (one for one in stored.values() if one.sent_at is None)
         return sorted(waiting, key=lambda one: one.found_at)
+
+    def _origin(self, address: str) -> str:
+        """Return what stands for a network address: equal for equal ones, and no address."""
+        key = self._keyring.present.bot_secret
+        return hmac.digest(key, b"webhook origin " + address.encode(), "sha256")[:8].hex()
 
     def _in_use(self) -> bool:
         """Return whether there are webhooks, which costs no query for a few seconds."""
@@ -323,7 +357,12 @@ class _Work:
             "webhook-timestamp": str(int(now.timestamp())),
             "webhook-signature": self._signer.sign(identity, now, body),
         }
-        return self._receivers.post(self.hook.url, body.encode(), headers).body
+        sender = Sender(
+            player=self.player,
+            origin=self.hook.origin,
+            is_proven=self.hook.state is WebhookState.ON and not self.hook.failures,
+        )
+        return self._receivers.post(self.hook.url, body.encode(), headers, sender).body
 
     def succeeded(self, *, complete: bool) -> WebhookResult:
         """Return the result after requests that were all accepted."""
@@ -331,6 +370,19 @@ class _Work:
         pause = LOOK_EVERY * random.uniform(0.8, 1.2) if complete else timedelta()  # noqa: S311 - no secret
         hook = self.hook
         return WebhookResult(state=hook.state, delivered_at=hook.delivered_at, next=now + pause)
+
+    def put_off(self) -> WebhookResult:
+        """Return the result if nothing was tried: all stays as it is, and it is due again soon."""
+        hook, pause = self.hook, BUSY_PAUSE * random.uniform(0.5, 1.5)  # noqa: S311 - no secret
+        return WebhookResult(
+            state=hook.state,
+            fault=hook.fault,
+            status=hook.status,
+            failures=hook.failures,
+            failing_since=hook.failing_since,
+            delivered_at=hook.delivered_at,
+            next=self._world.now() + pause,
+        )
 
     def failed(self, failure: NotDelivered) -> WebhookResult:
         """Return the result after a request that was not accepted."""

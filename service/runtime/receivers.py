@@ -4,23 +4,30 @@ HTTP requests to addresses that players chose, sent to the very address that was
 A name is looked up once for each request. Every address that it leads to has to be public, and the
 connection is opened to one of these, so that a name that changes between check and use leads
 nowhere else. TLS still verifies the name, and `Host` still states it.
+
+A lookup can outlast its request by minutes, because the system does not end it, so lookups are
+counted for those who cause them (`Lookups`).
 """
 
 from __future__ import annotations
 
 import socket
 import ssl
+import threading
 import time
-from collections.abc import Callable, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from collections import Counter
+from collections.abc import Callable, Hashable, Mapping, Sequence
+from concurrent.futures import Future
 from concurrent.futures import TimeoutError as LateError
-from dataclasses import dataclass
+from contextlib import suppress
+from dataclasses import dataclass, field
 from enum import StrEnum
 from functools import cache
 from ipaddress import IPv4Address, IPv6Address, IPv6Network, ip_address
 from typing import Any, Final
 from urllib.error import URLError
 from urllib.parse import urlsplit
+from uuid import UUID
 
 from service.runtime.http_client import CallFailed, Reply, Route, call
 
@@ -33,7 +40,13 @@ MAX_ANSWER: Final = 16 << 10
 MAX_URL: Final = 500
 
 MAX_LOOKUPS: Final = 32
-"""Lookups at a time; one that the system does not end in time still occupies its thread."""
+"""Lookups of a process at a time, until the system ends them."""
+
+UNPROVEN_LOOKUPS: Final = 16
+"""How many of these may be for webhooks whose last request did not succeed."""
+
+LOOKUPS_OF_ONE: Final = 4
+"""How many may be for one network address, or for names of one domain; a player has one."""
 
 _ATTEMPTS: Final = 3  # addresses of one name that are tried
 _TRANSLATED: Final = (IPv6Network("64:ff9b::/96"), IPv6Network("2002::/16"))
@@ -104,6 +117,79 @@ def url_fault(url: str, *, loopback: bool) -> str | None:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Sender:
+    """For whom a request is sent: the player, and the network address that named the receiver."""
+
+    player: UUID
+    origin: str  # equal for equal addresses
+    is_proven: bool  # whether the last request to the receiver succeeded
+
+
+class LookupsBusy(Exception):
+    """The sender's share of lookups is in use, so nothing was tried; no fault of the receiver."""
+
+
+class Lookups:
+    """
+    Lookups of names, with shares, so that nobody's silent name servers hold up those of others.
+
+    A lookup counts until the system ends it. Those of webhooks whose last request succeeded are
+    counted apart from the others, so silence delays a proven receiver of somebody else only if it
+    comes from many addresses that had proven receivers themselves.
+    """
+
+    def __init__(self) -> None:
+        self._counts = Counter[Hashable]()
+        self._lock = threading.Lock()
+
+    @property
+    def held(self) -> int:
+        """Return the number of lookups that have not ended."""
+        return self._counts["all"]
+
+    def begin(self, resolve: Resolve, host: str, sender: Sender) -> Future[Sequence[str]]:
+        """Begin to look up a name in a thread of its own; raises LookupsBusy."""
+        proven = sender.is_proven
+        shares: dict[Hashable, int] = {
+            "all": MAX_LOOKUPS,
+            ("proven", proven): MAX_LOOKUPS if proven else UNPROVEN_LOOKUPS,
+            ("origin", proven, sender.origin): LOOKUPS_OF_ONE,
+            ("domain", proven, domain_of(host)): LOOKUPS_OF_ONE,
+            ("player", sender.player): 1,
+        }
+        with self._lock:
+            if any(self._counts[key] >= share for key, share in shares.items()):
+                raise LookupsBusy
+            self._counts.update(shares.keys())
+        found = Future[Sequence[str]]()
+
+        def look() -> None:
+            try:
+                found.set_result(resolve(host))
+            except Exception as error:  # noqa: BLE001 - raised where the result is awaited
+                found.set_exception(error)
+            finally:
+                with self._lock:
+                    self._counts.subtract(shares.keys())
+                    self._counts += Counter()  # forgets what is 0
+
+        threading.Thread(target=look, name="lookup", daemon=True).start()
+        return found
+
+
+def domain_of(host: str) -> str:
+    """
+    Return the part of a name below which one owner chooses the name servers, by rule of thumb.
+
+    >>> domain_of("a.b.bots.example"), domain_of("x.bots.co.uk"), domain_of("example")
+    ('bots.example', 'bots.co.uk', 'example')
+    """
+    labels = host.rstrip(".").lower().split(".")
+    is_shared = len(labels) > 2 and len(labels[-1]) == 2 and len(labels[-2]) <= 3  # as co.uk
+    return ".".join(labels[-3 if is_shared else -2 :])
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Receivers:
     """
     Sends requests to receivers.
@@ -115,12 +201,17 @@ class Receivers:
     loopback: bool = False
     resolve: Resolve = addresses_of
     trust: ssl.SSLContext | None = None
+    lookups: Lookups = field(default_factory=Lookups)
 
-    def post(self, url: str, body: bytes, headers: Mapping[str, str]) -> Reply:
-        """Return the answer 2xx to a POST; raises NotDelivered for anything else."""
+    def post(self, url: str, body: bytes, headers: Mapping[str, str], sender: Sender) -> Reply:
+        """
+        Return the answer 2xx to a POST; raises NotDelivered for anything else.
+
+        Raises LookupsBusy, and sends nothing, if the sender's share of lookups is in use.
+        """
         end = time.monotonic() + SECONDS
         host = urlsplit(url).hostname or ""
-        addresses = self._checked(host, url, end)
+        addresses = self._checked(self._addresses(host, end, sender), url)
         route = Route(connect=_connecting(addresses), trust=self.trust or _system_trust())
         left = max(0.1, end - time.monotonic())
         try:
@@ -133,16 +224,20 @@ class Receivers:
             return reply
         raise NotDelivered(_fault_of_status(reply.status), reply.status, reply.retry_after)
 
-    def _checked(self, host: str, url: str, end: float) -> Sequence[str]:
-        """Return the addresses of a host if all are permitted; raises NotDelivered."""
+    def _addresses(self, host: str, end: float, sender: Sender) -> Sequence[str]:
+        """Return the addresses of a host, which is its own address or a name to be looked up."""
+        with suppress(ValueError):
+            return [str(ip_address(host))]
+        looking = self.lookups.begin(self.resolve, host, sender)
         try:
-            looking = _LOOKUPS.submit(self.resolve, host)
-            found = looking.result(timeout=max(0.1, end - time.monotonic()))
+            return looking.result(timeout=max(0.1, end - time.monotonic()))
         except LateError:
-            looking.cancel()
             raise NotDelivered(ReceiverFault.LATE) from None
         except (OSError, UnicodeError):
             raise NotDelivered(ReceiverFault.ADDRESS) from None
+
+    def _checked(self, found: Sequence[str], url: str) -> Sequence[str]:
+        """Return addresses if all are permitted; raises NotDelivered."""
         local_only = url.startswith("http:")
         if not found or not all(self._permits(one, local_only=local_only) for one in found):
             raise NotDelivered(ReceiverFault.ADDRESS)
@@ -162,9 +257,6 @@ class Receivers:
 def _system_trust() -> ssl.SSLContext:
     """Return the certificates of the system, which take 20 ms to read."""
     return ssl.create_default_context()
-
-
-_LOOKUPS: Final = ThreadPoolExecutor(MAX_LOOKUPS, thread_name_prefix="lookup")
 
 
 def is_public(address: Address) -> bool:

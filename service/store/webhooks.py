@@ -28,6 +28,7 @@ class StoredWebhook:
 
     url: str = field(repr=False)  # can contain a secret of the receiver's
     types: tuple[str, ...]
+    origin: str  # stands for the network address that set it
     key_id: str
     secret: bytes = field(repr=False)  # encrypted
     state: WebhookState
@@ -71,7 +72,11 @@ class WebhookResult:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WebhooksInUse:
-    """How many webhooks are not off, how many of these fail, and since when the first is due."""
+    """
+    How many webhooks are not off, how many of these fail, and since when a proven one is due.
+
+    Others can wait for the share of their origin, so their time says nothing of the processes.
+    """
 
     used: int
     failing: int
@@ -88,10 +93,8 @@ class WebhookRepository(Repository):
 
     def set_webhook(self, token: str, webhook: StoredWebhook) -> None:
         """Replace the webhook of the player with a token; raises TokenEnded."""
-        sealed = webhook.key_id, webhook.secret
-        self._write(
-            "set_webhook", token, webhook.url, list(webhook.types), *sealed, webhook.created_at
-        )
+        values = list(webhook.types), webhook.origin, webhook.key_id, webhook.secret
+        self._write("set_webhook", token, webhook.url, *values, webhook.created_at)
 
     def end_webhook(self, token: str) -> bool:
         """Delete the webhook of the player with a token; raises TokenEnded."""
@@ -115,12 +118,16 @@ class WebhookRepository(Repository):
         return self._count("wake_webhooks", list(players), at)
 
     def claim_webhooks(
-        self, at: datetime, *, until: datetime, most: int
+        self, at: datetime, *, until: datetime, most: int, share: int, unproven: int
     ) -> Sequence[tuple[UUID, int]]:
-        """Claim the webhooks that are due; return players and claims."""
-        return [
-            (row[0], row[1]) for row in self._database.change("claim_webhooks", at, until, most)
-        ]
+        """
+        Claim the webhooks that are due; return players and claims.
+
+        Of one origin at most `share` are claimed at a time, and `unproven` of these did not
+        succeed at their last request.
+        """
+        rows = self._database.change("claim_webhooks", at, until, most, share, unproven)
+        return [(player, claim) for player, claim in rows]
 
     def begin_webhook(self, player: UUID, claim: int, at: datetime, *, until: datetime) -> bool:
         """Begin the work under a claim, whose number rises by one; return False if it is old."""
@@ -171,11 +178,12 @@ def _json(value: Any) -> str:
 
 
 def _webhook(row: tuple[Any, ...]) -> StoredWebhook:
-    url, types, key_id, secret, state, *rest = row
+    url, types, origin, key_id, secret, state, *rest = row
     fault, status, failures, since, created, delivered, due, claim, tables, games, waiting = rest
     return StoredWebhook(
         url=url,
         types=tuple(types),
+        origin=origin,
         key_id=key_id,
         secret=bytes(secret),
         state=WebhookState(state),

@@ -4,7 +4,8 @@
 -- needs the scope `account`: SH403 otherwise. What the old webhook was sent is forgotten, and a worker
 -- that holds its claim can store nothing any more.
 CREATE OR REPLACE FUNCTION set_webhook(
-    caller text, its_url text, its_types text[], its_key text, its_secret bytea, at timestamptz
+    caller text, its_url text, its_types text[], its_origin text, its_key text, its_secret bytea,
+    at timestamptz
 ) RETURNS void
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = public, pg_temp
 AS $$
@@ -15,12 +16,12 @@ BEGIN
         RAISE EXCEPTION 'the token is unknown, has ended or lacks a scope' USING ERRCODE = 'SH403';
     END IF;
 
-    INSERT INTO webhooks (player_id, url, types, key_id, secret, state, created_at, due_at)
-    VALUES (its_player, its_url, its_types, its_key, its_secret, 'waiting', at, at)
+    INSERT INTO webhooks (player_id, url, types, origin, key_id, secret, state, created_at, due_at)
+    VALUES (its_player, its_url, its_types, its_origin, its_key, its_secret, 'waiting', at, at)
     ON CONFLICT ON CONSTRAINT webhooks_pkey DO UPDATE
-        SET url = excluded.url, types = excluded.types, key_id = excluded.key_id,
-            secret = excluded.secret, state = excluded.state, fault = NULL, status = NULL,
-            failures = 0, failing_since = NULL, created_at = excluded.created_at,
+        SET url = excluded.url, types = excluded.types, origin = excluded.origin,
+            key_id = excluded.key_id, secret = excluded.secret, state = excluded.state,
+            fault = NULL, status = NULL, failures = 0, failing_since = NULL, created_at = excluded.created_at,
             delivered_at = NULL, due_at = excluded.due_at, claim = webhooks.claim + 1,
             claimed_until = NULL, tables = '{}', games = '{}';
     DELETE FROM webhook_deliveries d WHERE d.player_id = its_player;

@@ -464,6 +464,7 @@ CREATE TABLE webhooks (
     player_id      uuid         NOT NULL,
     url            text         NOT NULL,
     types          text[]       NOT NULL,
+    origin         text         NOT NULL,
     key_id         text         NOT NULL,
     secret         bytea        NOT NULL,
     state          text         NOT NULL,
@@ -486,6 +487,8 @@ COMMENT ON TABLE webhooks IS
     'The receiver that a player named for the own events: one a player, replaced by a new one.';
 COMMENT ON COLUMN webhooks.url IS 'personal data, deleted with the player';
 COMMENT ON COLUMN webhooks.types IS 'of the own stream; no check, so that a new type needs no migration';
+COMMENT ON COLUMN webhooks.origin IS
+    'keyed hash of the network address that set it: what is done for one address at a time is limited';
 COMMENT ON COLUMN webhooks.key_id IS 'of a key in the key file';
 COMMENT ON COLUMN webhooks.secret IS 'encrypted, bound to the player; it signs every request';
 COMMENT ON COLUMN webhooks.state IS 'waiting for the echo of its ping, on, or off until it is set again';

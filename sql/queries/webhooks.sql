@@ -1,6 +1,6 @@
 -- set_webhook: replace the webhook of the player with a token.
--- $1 token of the request, $2 URL, $3 types, $4 id of the key, $5 encrypted secret, $6 time
-SELECT set_webhook($1::text, $2::text, $3::text[], $4::text, $5::bytea, $6::timestamptz)
+-- $1 token of the request, $2 URL, $3 types, $4 origin, $5 id of the key, $6 encrypted secret, $7 time
+SELECT set_webhook($1::text, $2::text, $3::text[], $4::text, $5::text, $6::bytea, $7::timestamptz)
 
 -- end_webhook: delete the webhook of the player with a token.
 -- $1 token of the request
@@ -9,7 +9,7 @@ SELECT end_webhook($1::text)
 -- webhook_of: the webhook of a player, with the number of deliveries that were not accepted yet.
 -- $1 player
 SELECT
-    w.url, w.types, w.key_id, w.secret, w.state, w.fault, w.status, w.failures, w.failing_since,
+    w.url, w.types, w.origin, w.key_id, w.secret, w.state, w.fault, w.status, w.failures, w.failing_since,
     w.created_at, w.delivered_at, w.due_at, w.claim, w.tables, w.games,
     (SELECT count(*) FROM webhook_deliveries d WHERE d.player_id = w.player_id AND d.sent_at IS NULL)
 FROM webhooks w
@@ -22,16 +22,22 @@ FROM webhook_deliveries d
 WHERE d.player_id = $1::uuid
 ORDER BY d.found_at, d.type, d.id
 
--- webhooks_in_use: the number of webhooks that are not off, of those that fail, and the first due time.
-SELECT count(*), count(*) FILTER (WHERE w.failures > 0), min(w.due_at) FROM webhooks w WHERE w.state <> 'off'
+-- webhooks_in_use: the number of webhooks that are not off, of those that fail, and the first due time of a
+-- proven one.
+SELECT
+    count(*), count(*) FILTER (WHERE w.failures > 0),
+    min(w.due_at) FILTER (WHERE w.state = 'on' AND w.failures = 0)
+FROM webhooks w
+WHERE w.state <> 'off'
 
 -- wake_webhooks: let the webhooks of some players be due.
 -- $1 players, $2 time
 SELECT wake_webhooks($1::uuid[], $2::timestamptz)
 
 -- claim_webhooks: claim the webhooks that are due.
--- $1 now, $2 end of the claims, $3 maximum number
-SELECT player_id, claim FROM claim_webhooks($1::timestamptz, $2::timestamptz, $3::integer)
+-- $1 now, $2 end of the claims, $3 maximum number, $4 of an origin, $5 of its unproven ones
+SELECT player_id, claim
+FROM claim_webhooks($1::timestamptz, $2::timestamptz, $3::integer, $4::integer, $5::integer)
 
 -- begin_webhook: begin the work under a claim; its number rises by one.
 -- $1 player, $2 claim, $3 now, $4 end of the claim

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from datetime import datetime, timedelta
 from uuid import UUID, uuid4
 
 import pytest
 
 from service.application.calls import digest
-from service.store.directory import StoredToken
+from service.store.directory import Directory, StoredToken
 from service.store.events import TokenEnded
 from service.store.webhooks import (
     Delivery,
@@ -26,6 +27,7 @@ LATER, HOUR = THEN + timedelta(seconds=60), timedelta(hours=1)
 HOOK = StoredWebhook(
     url="https://bots.example/",
     types=("your_turn",),
+    origin="here",
     key_id="k1",
     secret=b"sealed",
     state=WebhookState.WAITING,
@@ -55,9 +57,15 @@ def result(state: WebhookState = WebhookState.ON, **more: object) -> WebhookResu
     return WebhookResult(**{"state": state, "delivered_at": THEN, "next": LATER, **more})  # type: ignore[arg-type] # fields
 
 
+def take(
+    directory: Directory, at: datetime, *, until: datetime, most: int
+) -> Sequence[tuple[UUID, int]]:
+    return directory.claim_webhooks(at, until=until, most=most, share=9, unproven=9)
+
+
 def claimed(stores: Stores, player: UUID) -> int:
     """Claim the only webhook that is due and begin its work; return the number of the claim."""
-    [(found, claim)] = stores.directory.claim_webhooks(THEN, until=LATER, most=9)
+    [(found, claim)] = take(stores.directory, THEN, until=LATER, most=9)
     assert found == player
     assert stores.directory.begin_webhook(player, claim, THEN, until=LATER)
     return claim + 1
@@ -73,7 +81,7 @@ def test_a_webhook_is_stored_replaced_and_deleted_by_its_player(stores: Stores) 
     assert directory.webhooks_in_use() == in_use(0)
     directory.set_webhook(TOKEN, HOOK)
     assert directory.webhook(player) == HOOK
-    assert directory.webhooks_in_use() == in_use(1, due=THEN)
+    assert directory.webhooks_in_use() == in_use(1), "until it is proven, it may wait for a share"
     other = StoredWebhook(**{**fields(HOOK), "url": "https://b.example/", "types": ("a", "b")})  # type: ignore[arg-type] # fields
     directory.set_webhook(TOKEN, other)
     assert directory.webhook(player) == StoredWebhook(**{**fields(other), "claim": 1})  # type: ignore[arg-type] # fields
@@ -126,12 +134,12 @@ def test_it_ends_with_the_tokens_of_its_player(stores: Stores, how: str) -> None
 def test_a_claim_is_given_once_begun_once_and_lost_when_its_time_is_over(stores: Stores) -> None:
     directory, player = stores.directory, registered(stores)
     directory.set_webhook(TOKEN, HOOK)
-    [(_, claim)] = directory.claim_webhooks(THEN, until=LATER, most=9)
-    assert directory.claim_webhooks(THEN, until=LATER, most=9) == []
+    [(_, claim)] = take(directory, THEN, until=LATER, most=9)
+    assert take(directory, THEN, until=LATER, most=9) == []
     assert directory.begin_webhook(player, claim, THEN, until=LATER)
     assert not directory.begin_webhook(player, claim, THEN, until=LATER)
     assert not directory.begin_webhook(player, claim + 1, LATER, until=LATER), "its time is over"
-    [(_, second)] = directory.claim_webhooks(LATER, until=LATER + (LATER - THEN), most=9)
+    [(_, second)] = take(directory, LATER, until=LATER + (LATER - THEN), most=9)
     assert second == claim + 2
     assert not directory.note_webhook_state(player, claim + 1, result())
     assert not look(stores, player, claim + 1, a_delivery())
@@ -175,16 +183,16 @@ def test_a_result_gives_the_claim_back_and_states_when_it_is_due(stores: Stores)
     assert hook is not None
     assert (hook.state, hook.fault, hook.status, hook.failures) == ("on", "status", 500, 1)
     assert (hook.failing_since, hook.delivered_at, hook.due_at) == (THEN, THEN, LATER)
-    assert directory.webhooks_in_use() == in_use(1, failing=1, due=LATER)
+    assert directory.webhooks_in_use() == in_use(1, failing=1)
     assert directory.wake_webhooks([player], THEN) == 0, "it fails"
-    assert directory.claim_webhooks(THEN, until=LATER, most=9) == []
-    [(_, second)] = directory.claim_webhooks(LATER, until=LATER + (LATER - THEN), most=9)
+    assert take(directory, THEN, until=LATER, most=9) == []
+    [(_, second)] = take(directory, LATER, until=LATER + (LATER - THEN), most=9)
     assert look(stores, player, second, a_delivery())
     off = result(WebhookState.OFF, fault="late", failures=3, failing_since=THEN)
     assert directory.note_webhook_state(player, second, off)
     assert directory.webhook_deliveries(player) == []
     assert directory.webhooks_in_use() == in_use(0)
-    assert directory.claim_webhooks(LATER, until=LATER, most=9) == []
+    assert take(directory, LATER, until=LATER, most=9) == []
 
 
 def test_one_that_was_woken_while_it_was_worked_on_is_due_at_once(stores: Stores) -> None:
@@ -195,30 +203,31 @@ def test_one_that_was_woken_while_it_was_worked_on_is_due_at_once(stores: Stores
     assert directory.wake_webhooks([player], THEN) == 0, "nor while the echo is on its way"
     assert directory.note_webhook_state(player, claim, result())
     until = LATER + timedelta(minutes=1)
-    [(_, claim)] = directory.claim_webhooks(LATER, until=until, most=9)
+    [(_, claim)] = take(directory, LATER, until=until, most=9)
     assert directory.wake_webhooks([player], LATER) == 0, "it is due, and nothing has looked yet"
     assert directory.begin_webhook(player, claim, LATER, until=until)
     claim += 1
     during = LATER + timedelta(seconds=1)
     assert directory.wake_webhooks([player, uuid4()], during) == 1
     assert directory.wake_webhooks([player], during) == 0
-    assert directory.claim_webhooks(during, until=LATER, most=9) == [], "one job at a time"
+    assert take(directory, during, until=LATER, most=9) == [], "one job at a time"
     late = result(next=LATER + timedelta(days=1))
     assert directory.note_webhook_state(player, claim, late)
-    assert len(directory.claim_webhooks(during, until=LATER, most=9)) == 1
+    assert len(take(directory, during, until=LATER, most=9)) == 1
 
 
 def test_one_that_no_process_works_on_stays_due_since_the_same_time(stores: Stores) -> None:
     """Its claims expire one after another; the time since when it is due shows that."""
     directory, player = stores.directory, registered(stores)
     directory.set_webhook(TOKEN, HOOK)
+    directory.note_webhook_state(player, claimed(stores, player), result(next=THEN))
     at = THEN
     for _ in range(3):
-        [(_, claim)] = directory.claim_webhooks(at, until=at + timedelta(minutes=1), most=9)
+        [(_, claim)] = take(directory, at, until=at + timedelta(minutes=1), most=9)
         at += timedelta(minutes=1)
         assert directory.webhooks_in_use().due == THEN
     until = at + timedelta(minutes=1)
-    [(_, claim)] = directory.claim_webhooks(at, until=until, most=9)
+    [(_, claim)] = take(directory, at, until=until, most=9)
     assert directory.begin_webhook(player, claim, at, until=until)
     assert directory.webhooks_in_use().due == until
 
@@ -226,14 +235,15 @@ def test_one_that_no_process_works_on_stays_due_since_the_same_time(stores: Stor
 def test_the_longest_due_is_claimed_first_and_its_time_is_shown(stores: Stores) -> None:
     directory, waiting = stores.directory, list[tuple[datetime, UUID]]()
     for seconds in (2, 1, 3):
-        player, due = registered(stores, f"token {seconds}"), THEN + timedelta(seconds=seconds)
-        directory.set_webhook(f"token {seconds}", replace(HOOK, created_at=due, due_at=due))
+        player, due = registered(stores, f"token {seconds}"), LATER + timedelta(seconds=seconds)
+        directory.set_webhook(f"token {seconds}", HOOK)
+        directory.note_webhook_state(player, claimed(stores, player), result(next=due))
         waiting.append((due, player))
     for due, player in sorted(waiting):
         assert directory.webhooks_in_use().due == due
-        [(found, claim)] = directory.claim_webhooks(LATER, until=LATER + HOUR, most=1)
+        [(found, claim)] = take(directory, LATER + HOUR, until=LATER + 2 * HOUR, most=1)
         assert found == player
-        assert directory.begin_webhook(player, claim, LATER, until=LATER + HOUR)
+        assert directory.begin_webhook(player, claim, LATER + HOUR, until=LATER + 2 * HOUR)
 
 
 def test_one_that_was_woken_and_then_failed_waits_for_its_next_attempt(stores: Stores) -> None:
@@ -241,15 +251,15 @@ def test_one_that_was_woken_and_then_failed_waits_for_its_next_attempt(stores: S
     directory.set_webhook(TOKEN, HOOK)
     assert directory.note_webhook_state(player, claimed(stores, player), result())
     until = LATER + timedelta(minutes=1)
-    [(_, claim)] = directory.claim_webhooks(LATER, until=until, most=9)
+    [(_, claim)] = take(directory, LATER, until=until, most=9)
     assert directory.begin_webhook(player, claim, LATER, until=until)
     during = LATER + timedelta(seconds=1)
     assert directory.wake_webhooks([player], during) == 1
     again = during + timedelta(seconds=5)
     failing = result(fault="late", failures=1, failing_since=during, next=again)
     assert directory.note_webhook_state(player, claim + 1, failing)
-    assert directory.claim_webhooks(during, until=LATER, most=9) == []
-    assert len(directory.claim_webhooks(again, until=LATER, most=9)) == 1
+    assert take(directory, during, until=LATER, most=9) == []
+    assert len(take(directory, again, until=LATER, most=9)) == 1
 
 
 def test_one_that_is_set_again_knows_nothing_of_the_one_before(stores: Stores) -> None:
@@ -262,3 +272,44 @@ def test_one_that_is_set_again_knows_nothing_of_the_one_before(stores: Stores) -
     directory.set_webhook(TOKEN, HOOK)
     assert directory.webhook(player) == StoredWebhook(**{**fields(HOOK), "claim": claim + 1})  # type: ignore[arg-type] # fields
     assert directory.webhook_deliveries(player) == []
+
+
+def hooks(stores: Stores, count: int, origin: str, *, proven: bool) -> set[UUID]:
+    """Set webhooks of some players from one address; return the players."""
+    directory, tokens = stores.directory, [uuid4().hex for _ in range(count)]
+    players = {registered(stores, token) for token in tokens}
+    for token in tokens:
+        directory.set_webhook(token, replace(HOOK, origin=origin))
+    for player, claim in take(directory, THEN, until=LATER, most=99) if proven else ():
+        assert directory.begin_webhook(player, claim, THEN, until=LATER)
+        assert directory.note_webhook_state(player, claim + 1, result(next=THEN))
+    return players
+
+
+def test_one_address_holds_no_more_than_its_share_of_the_work(stores: Stores) -> None:
+    """Beyond it its webhooks wait, those of others do not, and what is done makes room."""
+    directory = stores.directory
+    proven, crowd = (hooks(stores, 3, "crowd", proven=one) for one in (True, False))
+    other = hooks(stores, 1, "other", proven=False)
+
+    def claims(at: datetime = THEN, *, most: int = 99) -> dict[UUID, int]:
+        return dict(directory.claim_webhooks(at, until=LATER, most=most, share=4, unproven=2))
+
+    first = claims(most=3)
+    assert len(first.keys() & proven) >= 2, "what did not hang the last time comes first"
+    first |= claims()
+    assert first.keys() >= proven | other
+    assert len(first.keys() & crowd) == 1, "four of the address in all"
+    assert claims() == {}
+    one = next(iter(proven))
+    assert directory.begin_webhook(one, first[one], THEN, until=LATER)
+    assert claims() == {}, "it is still being worked on"
+    assert directory.note_webhook_state(one, first[one] + 1, result(next=LATER + HOUR))
+    second = claims()
+    assert len(second) == 1
+    assert second.keys() < crowd
+    for two in proven - {one}:
+        assert directory.begin_webhook(two, first[two], THEN, until=LATER)
+        assert directory.note_webhook_state(two, first[two] + 1, result(next=LATER + HOUR))
+    assert claims() == {}, "two of the address that may hang"
+    assert len(claims(LATER).keys() & crowd) == 2, "lost claims count no more"

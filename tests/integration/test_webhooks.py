@@ -17,6 +17,8 @@ from rq import Queue
 from rq.serializers import JSONSerializer
 
 from service.job_queue import QUEUE, WEBHOOKS_QUEUE, client_of
+from service.runtime.receivers import LOOKUPS_OF_ONE
+from tests.changed import replace
 from tests.receivers import receiver
 from tests.running import wait_for
 from tests.worlds.api_world import Person, World, make_world, problem_of
@@ -182,6 +184,39 @@ def test_a_process_that_dies_in_the_middle_loses_no_event(
         wait_for(lambda: bool(services.webhooks.claim()), seconds=5)  # its job is lost
         service.until(lambda: len(local.events) == 1)
         assert local.events[0]["type"] == "hand_dealt"
+
+
+def test_silent_name_servers_of_one_address_delay_no_receiver_of_another(
+    service: Service, ada: Person, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Sixty webhooks whose lookups never end; then a player elsewhere gets a ping and a turn."""
+    silence, receivers = threading.Event(), service.world.services.webhooks._receivers
+
+    def resolve(name: str) -> list[str]:
+        if name.endswith("silent.example"):
+            silence.wait(60)
+            raise OSError
+        return ["127.0.0.1"]
+
+    monkeypatch.setattr(
+        service.world.services.webhooks, "_receivers", replace(receivers, resolve=resolve)
+    )
+    for n in range(60):
+        hook(service.world.person(f"P{n}"), f"https://{n}.silent.example/")
+    elsewhere = {"REMOTE_ADDR": "203.0.113.7"}
+    begun = time.monotonic()
+    with receiver() as local:
+        service.until(lambda: receivers.lookups.held >= LOOKUPS_OF_ONE)
+        body = {"url": f"http://hook.example:{local.port}/", "types": ["hand_dealt"]}
+        answer = ada.call("PUT", WEBHOOK, json=body, environ_overrides=elsewhere)
+        assert answer.status_code == 200, answer.text
+        service.until(lambda: state_of(ada) == "on")
+        ada.table({"bot": "lowest"})
+        service.until(lambda: len(local.events) == 1)
+        assert time.monotonic() - begun < 10
+        assert ada.get(WEBHOOK).json["failing_since"] is None
+        assert receivers.lookups.held <= LOOKUPS_OF_ONE
+    silence.set()
 
 
 def due_within(service: Service, person: Person, *, seconds: float) -> bool:

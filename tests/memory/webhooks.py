@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import replace
 from datetime import datetime
@@ -58,7 +59,9 @@ class MemoryWebhooks:
     def webhooks_in_use(self) -> WebhooksInUse:
         used = [hook for hook in self._hooks.values() if hook.state is not WebhookState.OFF]
         failing = len([hook for hook in used if hook.failures])
-        due = min((hook.due_at for hook in used), default=None)
+        due = min(
+            (h.due_at for h in used if h.state is WebhookState.ON and not h.failures), default=None
+        )
         return WebhooksInUse(used=len(used), failing=failing, due=due)
 
     def wake_webhooks(self, players: Collection[UUID], at: datetime) -> int:
@@ -71,16 +74,32 @@ class MemoryWebhooks:
         return woken
 
     def claim_webhooks(
-        self, at: datetime, *, until: datetime, most: int
+        self, at: datetime, *, until: datetime, most: int, share: int, unproven: int
     ) -> Sequence[tuple[UUID, int]]:
+        def proven(hook: StoredWebhook) -> bool:
+            return hook.state is WebhookState.ON and not hook.failures
+
+        taken = Counter[object]()
+        for player, end in self._claimed.items():
+            if end > at:
+                taken.update([self._hooks[player].origin])
+                taken.update([(self._hooks[player].origin, proven(self._hooks[player]))])
         due = sorted(
-            (hook.due_at, player)
+            (not proven(hook), hook.due_at, player)
             for player, hook in self._hooks.items()
             if hook.state is not WebhookState.OFF
             and hook.due_at <= at
             and self._claimed.get(player, at) <= at
         )
-        return [(player, self._claim(player, until)) for _, player in due[:most]]
+        claimed = []
+        for is_unproven, _, player in due:
+            origin = self._hooks[player].origin
+            has_room = taken[origin] < share and len(claimed) < most
+            if has_room and not (is_unproven and taken[origin, False] >= unproven):
+                taken.update([origin])
+                taken.update([(origin, not is_unproven)])
+                claimed.append((player, self._claim(player, until)))
+        return claimed
 
     def begin_webhook(self, player: UUID, claim: int, at: datetime, *, until: datetime) -> bool:
         hook = self._valid(player, claim)

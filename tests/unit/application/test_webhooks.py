@@ -27,7 +27,13 @@ from service.client import NotSigned, webhook_event
 from service.domain.events import Entropy
 from service.keys import Keyring
 from service.runtime.http_client import Reply
-from service.runtime.receivers import NotDelivered, ReceiverFault, Receivers
+from service.runtime.receivers import (
+    LookupsBusy,
+    NotDelivered,
+    ReceiverFault,
+    Receivers,
+    Sender,
+)
 from service.shx.canonical import parse_time
 from service.store.webhooks import StoredWebhook, WebhookState
 from tests.changed import replace
@@ -46,10 +52,16 @@ class Scripted(Receivers):
     faults: list[ReceiverFault | None] = field(default_factory=list)
     retry_after: str | None = None
     echoes: list[bytes] = field(default_factory=list)
+    busy: list[bool] = field(default_factory=list)  # one for each request that finds no free share
+    senders: list[Sender] = field(default_factory=list)
     meanwhile: list[Callable[[], object]] = field(default_factory=list)  # during the next requests
 
-    def post(self, url: str, body: bytes, headers: Mapping[str, str]) -> Reply:
+    def post(self, url: str, body: bytes, headers: Mapping[str, str], sender: Sender) -> Reply:
         assert url == URL
+        if self.busy:
+            self.busy.pop()
+            raise LookupsBusy
+        self.senders.append(sender)
         self.got.append((headers, body))
         if self.meanwhile:
             self.meanwhile.pop(0)()
@@ -92,7 +104,7 @@ class Owner:
     secret: str = ""
 
     def set(self, *types: str, url: str = URL) -> dict[str, Any]:
-        wanted = WebhookRequest(url=url, types=types or ALL)
+        wanted = WebhookRequest(url=url, types=types or ALL, address="192.0.2.1")
         made = self.services.webhooks.set(self.player, self.token, wanted)
         self.secret = made["secret"]
         return made
@@ -565,3 +577,53 @@ def test_a_turn_that_waits_for_entropy_is_sent(
 def test_codes_have_their_words() -> None:
     assert set(FAULTS) == {fault.value for fault in ReceiverFault}
     assert set(STATES) == {state.value for state in WebhookState}
+
+
+def test_a_share_of_lookups_that_is_in_use_is_no_failure_of_the_receiver(
+    services: Services, receivers: Scripted, ada: Owner, bob: Owner
+) -> None:
+    """Nothing was tried, so nothing changes, and it is due again within seconds."""
+    ada.set()
+    assert work(services) == ["more", "on"]
+    wake(services, dealt(ada, bob))
+    receivers.take()
+    receivers.busy.append(True)
+    assert work(services) == ["busy"]
+    hook = ada.stored()
+    assert (hook.state, hook.failures, hook.failing_since) == (WebhookState.ON, 0, None)
+    assert hook.waiting
+    pass_time(services, 3)
+    assert work(services) == ["on"]
+    assert "your_turn" in receivers.take()
+    receivers.faults.append(ReceiverFault.STATUS)
+    pass_time(services, 400)
+    wake(services, dealt(ada, bob))
+    assert work(services) == ["failing"]
+    before = ada.stored()
+    receivers.busy.append(True)
+    pass_time(services, 5)
+    assert work(services) == ["busy"]
+    assert replace(ada.stored(), due_at=before.due_at, claim=before.claim) == before
+
+
+def test_a_sender_is_proven_while_its_last_request_succeeded(
+    services: Services, receivers: Scripted, ada: Owner, bob: Owner
+) -> None:
+    ada.set()
+    receivers.faults.append(ReceiverFault.LATE)
+    work(services)
+    pass_time(services, 5)
+    wake(services, dealt(ada, bob))
+    work(services)
+    receivers.faults.append(ReceiverFault.LATE)
+    wake(services, dealt(ada, bob))
+    work(services)
+    pass_time(services, 5)
+    work(services)
+    proven = [one.is_proven for one in receivers.senders]
+    assert proven[:2] == [False, False], "before the echo of a ping"
+    assert proven[-1], "proven again"
+    assert proven[2:].count(False) == 1, "once, after the failure"
+    assert {one.origin for one in receivers.senders} == {ada.stored().origin}
+    assert "192.0.2.1" not in ada.stored().origin
+    assert {one.player for one in receivers.senders} == {ada.player.id}

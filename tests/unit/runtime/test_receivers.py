@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import ssl
+import threading
 import time
+from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from datetime import UTC, datetime, timedelta
 from ipaddress import ip_address
 from pathlib import Path
+from uuid import UUID, uuid4
 
 import pytest
 from cryptography import x509
@@ -15,11 +18,24 @@ from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec
 
 from service.runtime import receivers as module
-from service.runtime.receivers import NotDelivered, ReceiverFault, Receivers, is_public, url_fault
+from service.runtime.receivers import (
+    LOOKUPS_OF_ONE,
+    UNPROVEN_LOOKUPS,
+    LookupsBusy,
+    NotDelivered,
+    ReceiverFault,
+    Receivers,
+    Sender,
+    is_public,
+    url_fault,
+)
+from tests.changed import replace
 from tests.receivers import Receiver, receiver
+from tests.running import wait_for
 
 EVENT = b'{"type":"your_turn"}'
 NAME = "hook.test"
+ADA = Sender(player=UUID(int=1), origin="here", is_proven=True)
 
 
 @pytest.fixture
@@ -30,7 +46,7 @@ def local() -> Iterator[Receiver]:
 
 def fault_of(receivers: Receivers, url: str) -> tuple[ReceiverFault, int | None]:
     with pytest.raises(NotDelivered) as refused:
-        receivers.post(url, EVENT, {})
+        receivers.post(url, EVENT, {}, ADA)
     return refused.value.fault, refused.value.status
 
 
@@ -104,7 +120,7 @@ def test_a_name_that_changes_between_check_and_use_leads_nowhere_else(local: Rec
     """The name is looked up once; the system, asked for it again, would know no such name."""
     receivers = Receivers(loopback=True, resolve=names(["127.0.0.1"], ["10.0.0.1"]))
     url = f"http://{NAME}:{local.port}/hook"
-    assert receivers.post(url, EVENT, {"webhook-id": "1"}).status == 200
+    assert receivers.post(url, EVENT, {"webhook-id": "1"}, ADA).status == 200
     [(headers, body)] = local.got
     assert (headers["host"], headers["webhook-id"]) == (f"{NAME}:{local.port}", "1")
     assert body == EVENT
@@ -116,7 +132,7 @@ def test_a_name_that_changes_between_check_and_use_leads_nowhere_else(local: Rec
 
 def test_the_next_address_of_a_name_is_tried_if_one_refuses(local: Receiver) -> None:
     receivers = Receivers(loopback=True, resolve=names(["127.0.0.2", "127.0.0.1"]))
-    assert receivers.post(f"http://{NAME}:{local.port}/", EVENT, {}).status == 200
+    assert receivers.post(f"http://{NAME}:{local.port}/", EVENT, {}, ADA).status == 200
 
 
 @pytest.mark.parametrize(
@@ -150,7 +166,7 @@ def test_the_pause_that_a_receiver_asks_for_is_passed_on_as_it_was_sent(local: R
     local.answers, local.asks = [503, 429], "  soon; 9"
     for status in (503, 429):
         with pytest.raises(NotDelivered) as refused:
-            Receivers(loopback=True).post(local.url, EVENT, {})
+            Receivers(loopback=True).post(local.url, EVENT, {}, ADA)
         assert (refused.value.status, refused.value.retry_after) == (status, "soon; 9")
 
 
@@ -171,6 +187,80 @@ def test_a_lookup_that_hangs_ends_in_time(monkeypatch: pytest.MonkeyPatch) -> No
     assert time.monotonic() - begun < 0.8
 
 
+class Silent:
+    """Name servers that do not answer until they are released."""
+
+    def __init__(self) -> None:
+        self.asked = Counter[str]()
+        self.released = threading.Event()
+
+    def __call__(self, name: str) -> Sequence[str]:
+        self.asked[name] += 1
+        self.released.wait(20)
+        return ["10.0.0.1"]
+
+
+@pytest.fixture
+def silent(monkeypatch: pytest.MonkeyPatch) -> Iterator[Silent]:
+    monkeypatch.setattr(module, "SECONDS", 0.0)  # which leaves a lookup a tenth of a second
+    made = Silent()
+    yield made
+    made.released.set()
+
+
+def outcome(receivers: Receivers, host: str, sender: Sender) -> str:
+    try:
+        receivers.post(f"https://{host}/", EVENT, {}, sender)
+    except LookupsBusy:
+        return "busy"
+    except NotDelivered as failed:
+        return failed.fault.value
+    return "sent"
+
+
+def senders(count: int, *, origin: str = "there", is_proven: bool = False) -> list[Sender]:
+    made = (uuid4() for _ in range(count))
+    return [Sender(player=one, origin=origin, is_proven=is_proven) for one in made]
+
+
+@pytest.mark.parametrize("of", ["a player", "a domain", "an address"])
+def test_lookups_that_the_system_does_not_end_use_up_a_share_and_no_more(
+    silent: Silent, of: str
+) -> None:
+    """Requests beyond the share are not tried, and others are; an ended lookup frees its place."""
+    receivers, share = Receivers(resolve=silent), 1 if of == "a player" else LOOKUPS_OF_ONE
+    ones = senders(1) * 6 if of == "a player" else senders(6)
+    if of == "a domain":
+        ones = [replace(one, origin=str(n)) for n, one in enumerate(ones)]
+    hosts = [f"{n}.one.example" if of == "a domain" else f"{n}.example" for n in range(6)]
+    found = [outcome(receivers, host, one) for host, one in zip(hosts, ones, strict=True)]
+    assert found == ["late"] * share + ["busy"] * (6 - share)
+    [other] = senders(1, origin="elsewhere")
+    assert outcome(receivers, "else.example", other) == "late"
+    silent.released.set()
+    wait_for(lambda: outcome(receivers, hosts[-1], ones[-1]) == "address", seconds=5)
+
+
+def test_silent_name_servers_of_many_addresses_leave_the_lookups_of_proven_receivers(
+    silent: Silent,
+) -> None:
+    receivers = Receivers(resolve=silent)
+    many = [one for n in range(10) for one in senders(2, origin=str(n))]
+    found = Counter(outcome(receivers, f"{n}.example", one) for n, one in enumerate(many))
+    assert found == {"late": UNPROVEN_LOOKUPS, "busy": len(many) - UNPROVEN_LOOKUPS}
+    [proven] = senders(1, origin="0", is_proven=True)
+    assert outcome(receivers, "0.example", proven) == "late"
+
+
+def test_an_address_needs_no_lookup(silent: Silent) -> None:
+    receivers, [one] = Receivers(resolve=silent), senders(1)
+    assert outcome(receivers, "a.example", one) == "late"
+    assert outcome(receivers, "b.example", one) == "busy"
+    for host in ("127.0.0.1", "[::1]", "[::ffff:10.0.0.1]"):
+        assert outcome(receivers, host, one) == "address"
+    assert silent.asked == {"a.example": 1}
+
+
 def test_nobody_listens_or_no_such_name() -> None:
     closed = Receivers(loopback=True, resolve=names(["127.0.0.1"]))
     assert fault_of(closed, f"http://{NAME}:9/") == (ReceiverFault.CONNECTION, None)
@@ -182,7 +272,7 @@ def test_tls_verifies_the_name_at_the_checked_address(tmp_path: Path) -> None:
     certificate, trust = certified(NAME, tmp_path)
     with receiver(trust=certificate) as made:
         receivers = Receivers(loopback=True, resolve=lambda _name: ["127.0.0.1"], trust=trust)
-        assert receivers.post(f"https://{NAME}:{made.port}/", EVENT, {}).status == 200
+        assert receivers.post(f"https://{NAME}:{made.port}/", EVENT, {}, ADA).status == 200
         assert made.got[0][0]["host"] == f"{NAME}:{made.port}"
         other = f"https://other.test:{made.port}/"
         assert fault_of(receivers, other) == (ReceiverFault.CERTIFICATE, None)
