@@ -394,6 +394,7 @@ CREATE TABLE webhooks (
     player_id      uuid NOT NULL,
     url            text NOT NULL,      -- personal data, deleted with the player
     types          text[] NOT NULL,    -- of the own stream; no check, so that a new type needs no migration
+    origin         text NOT NULL,      -- keyed hash of the network address that set it: what is done for one address at a time is limited
     key_id         text NOT NULL,      -- of a key in the key file
     secret         bytea NOT NULL,     -- encrypted, bound to the player; it signs every request
     state          text NOT NULL,      -- waiting for the echo of its ping, on, or off until it is set again

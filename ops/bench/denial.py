@@ -2,12 +2,12 @@
 """
 Load that one anonymous caller can cause: python -m ops.bench.denial > figures.json
 
-Three attacks on a service that is started for them: requests that stop in the middle of their
-bodies, with the calls of other callers at the same time; reads of the longest possible hand; and
-the largest and most expensive bodies of every operation. Takes about ten minutes. `--page
-BEFORE.json NOW.json` prints the page that compares two of these files; to measure an earlier
-commit, copy this file, `largest_bodies.py` and `long_hand.py` to a checkout of it. The last table
-of the page is made by `open_streams.py`.
+Four attacks on a service that is started for them: requests that stop in the middle of their
+bodies, with the calls of other callers at the same time; reads of the longest possible hand; the
+largest and most expensive bodies of every operation; and webhooks with silent names. Takes about
+ten minutes. `--page BEFORE.json NOW.json` prints the page that compares two of these files; to
+measure an earlier commit, copy this file, `largest_bodies.py`, `long_hand.py` and
+`silent_names.py` to a checkout of it. The last table of the page is made by `open_streams.py`.
 """
 
 from __future__ import annotations
@@ -28,6 +28,7 @@ from uuid import UUID
 
 from ops.bench.largest_bodies import largest_bodies
 from ops.bench.long_hand import long_hand
+from ops.bench.silent_names import silent_names
 from service.application.calls import RegisteredPlayer
 from service.bootstrap import services_from
 from service.store.migrate import migrate
@@ -80,6 +81,7 @@ def main() -> None:
                 for call, answered in seconds_of_others(service.port).items():
                     figures[f"{name}: {call}"] = {"seconds": answered}
             time.sleep(1.0)
+        figures |= silent_names(url, redis_url)
     print(json.dumps(figures, indent=1))
 
 

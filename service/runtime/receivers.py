@@ -6,7 +6,7 @@ connection is opened to one of these, so that a name that changes between check 
 nowhere else. TLS still verifies the name, and `Host` still states it.
 
 A lookup can outlast its request by minutes, because the system does not end it, so lookups are
-counted for those who cause them (`Lookups`).
+counted for those who cause them (`NameLookups`).
 """
 
 from __future__ import annotations
@@ -129,7 +129,7 @@ class LookupsBusy(Exception):
     """The sender's share of lookups is in use, so nothing was tried; no fault of the receiver."""
 
 
-class Lookups:
+class NameLookups:
     """
     Lookups of names, with shares, so that nobody's silent name servers hold up those of others.
 
@@ -201,7 +201,7 @@ class Receivers:
     loopback: bool = False
     resolve: Resolve = addresses_of
     trust: ssl.SSLContext | None = None
-    lookups: Lookups = field(default_factory=Lookups)
+    lookups: NameLookups = field(default_factory=NameLookups)
 
     def post(self, url: str, body: bytes, headers: Mapping[str, str], sender: Sender) -> Reply:
         """

@@ -91,7 +91,7 @@ class MemoryWebhooks:
             and hook.due_at <= at
             and self._claimed.get(player, at) <= at
         )
-        claimed = []
+        claimed: list[tuple[UUID, int]] = []
         for is_unproven, _, player in due:
             origin = self._hooks[player].origin
             has_room = taken[origin] < share and len(claimed) < most
