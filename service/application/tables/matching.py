@@ -69,70 +69,65 @@ class Pool:
     def __init__(self, seeks: Sequence[Seek], blocks: Iterable[tuple[int, Sequence[int]]]) -> None:
         """`blocks`: places of players, in the order of `players_of`, who block others of them."""
         self._seeks = seeks
-        self._numbers = {seek.id: number for number, seek in enumerate(seeks)}
         self._open = (1 << len(seeks)) - 1
         self._with_bots = 0  # those that accept bots
         self._wanting: dict[tuple[object, ...], int] = defaultdict(int)
-        own: dict[UUID, int] = dict.fromkeys(players_of(seeks), 0)
+        places = {player: place for place, player in enumerate(players_of(seeks))}
+        self._player = [places[seek.player] for seek in seeks]
+        own = [0] * len(places)
         for number, seek in enumerate(seeks):
             bit = 1 << number
-            own[seek.player] |= bit
+            own[self._player[number]] |= bit
             self._with_bots |= 0 if seek.fill_after is None else bit
             agreed = _agreed(seek)
             for ruleset in seek.conditions.rulesets:
-                self._wanting[ruleset, *agreed] |= bit
-        players, masks = list(own), list(own.values())
-        apart = list(masks)
+                self._wanting[ruleset, agreed] |= bit
+        self._apart = list(own)  # for each player, the seeks beside which it may not sit
         for one, others in blocks:
             for other in others:
-                apart[one] |= masks[other]
-                apart[other] |= masks[one]
-        self._apart = dict(zip(players, apart, strict=True))
+                self._apart[one] |= own[other]
+                self._apart[other] |= own[one]
 
-    def match(self, seek: Seek, now: datetime) -> Match | None:
+    def take(self, number: int, now: datetime) -> Match | None:
         """
-        Return the match of a seek of the pool; None if there is none now.
+        Return the match of seek `number`, whose seeks are no longer open; None if there is none.
 
         It has the first of its rulesets for which there are enough others, the oldest first. If the
         time for bots has come, and there are not enough, it has those others that accept bots at
         any time; a seek that never accepts bots is not seated with them. No player sits twice at a
         table, and none beside a player of whom one blocks the other.
         """
-        if not self._open >> self._numbers[seek.id] & 1:
+        seek, agreed = self._seeks[number], _agreed(self._seeks[number])
+        if not self._open >> number & 1:
             return None
         fills = seek.fills_at is not None and seek.fills_at <= now
         found = []
         for ruleset in seek.conditions.rulesets:
-            members = self._beside(seek, self._wanting[ruleset, *_agreed(seek)])
+            wanting = self._wanting[ruleset, agreed]
+            members = self._beside(number, wanting)
             if len(members) == seek.conditions.seats:
-                return self._matched(ruleset, members)
+                return self._taken(ruleset, members)
             if fills:
-                wanting = self._wanting[ruleset, *_agreed(seek)] & self._with_bots
-                found.append((ruleset, self._beside(seek, wanting)))
+                found.append((ruleset, self._beside(number, wanting & self._with_bots)))
         if not fills:
             return None
-        ruleset, members = max(found, key=lambda one: len(one[1]))  # the first of several
-        return self._matched(ruleset, members)
+        return self._taken(*max(found, key=lambda one: len(one[1])))  # the first of several
 
-    def take(self, match: Match) -> None:
-        """Remove the seeks of a match."""
-        for seek in match.seeks:
-            self._open &= ~(1 << self._numbers[seek.id])
-
-    def _beside(self, seek: Seek, wanting: int) -> list[int]:
+    def _beside(self, number: int, wanting: int) -> list[int]:
         """Return the number of a seek, and those of the oldest others for the seats beside it."""
-        members = [self._numbers[seek.id]]
-        free = wanting & self._open & ~self._apart[seek.player]
-        while free and len(members) < seek.conditions.seats:
+        members, seats = [number], self._seeks[number].conditions.seats
+        free = wanting & self._open & ~self._apart[self._player[number]]
+        while free and len(members) < seats:
             oldest = (free & -free).bit_length() - 1
             members.append(oldest)
-            free &= ~self._apart[self._seeks[oldest].player]
+            free &= ~self._apart[self._player[oldest]]
         return members
 
-    def _matched(self, ruleset: str, members: Iterable[int]) -> Match:
-        return Match(
-            ruleset=ruleset, seeks=tuple(self._seeks[number] for number in sorted(members))
-        )
+    def _taken(self, ruleset: str, members: Iterable[int]) -> Match:
+        numbers = sorted(members)
+        for number in numbers:
+            self._open &= ~(1 << number)
+        return Match(ruleset=ruleset, seeks=tuple(self._seeks[number] for number in numbers))
 
 
 def players_of(seeks: Iterable[Seek]) -> list[UUID]:
@@ -170,23 +165,23 @@ class Matchmaker:
         players = players_of(seeks)
         blocks = self._directory.blocks_between(players) if len(players) > 1 else ()
         pool, tables = Pool(seeks, blocks), 0
-        for count, seek in enumerate(self._in_turn(seeks)):
+        for count, number in enumerate(self._in_turn(seeks)):
             if part.is_over(tables) and (count >= SERVED or tables):
                 return tables
-            self._served = seek.created_at, seek.id
-            match = pool.match(seek, now)
+            self._served = seeks[number].created_at, seeks[number].id
+            match = pool.take(number, now)
             if match is not None:
-                pool.take(match)
                 tables += self._seat(match)
         self._served = None
         return tables
 
-    def _in_turn(self, seeks: Sequence[Seek]) -> Iterator[Seek]:
-        """Yield each seek once, oldest first, from the one after the last that was served."""
-        after = self._served
-        later = [one for one in seeks if after is None or (one.created_at, one.id) > after]
-        yield from later
-        yield from seeks[: len(seeks) - len(later)]
+    def _in_turn(self, seeks: Sequence[Seek]) -> Iterator[int]:
+        """Yield the number of each seek once, beginning after the last that was served."""
+        after, first = self._served, 0
+        if after is not None:
+            first = sum((one.created_at, one.id) <= after for one in seeks)
+        yield from range(first, len(seeks))
+        yield from range(first)
 
     def _playable(self, seeks: Sequence[Seek], now: datetime) -> list[Seek]:
         """
