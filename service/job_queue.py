@@ -105,14 +105,6 @@ def client_of(url: str, **options: Any) -> redis.Redis:
     return master_for(address.name, db=address.database, **known, **options)
 
 
-def queued_jobs(client: redis.Redis) -> int | None:
-    """Return the number of jobs that wait in QUEUE, without searches; None without an answer."""
-    try:
-        return int(Queue(QUEUE, connection=client, serializer=JSONSerializer).count)
-    except redis.RedisError:
-        return None
-
-
 def channel(kind: str, identity: UUID) -> str:
     """Return the channel that announces new versions of a game or table."""
     return f"shithead.{kind}.{identity}"
@@ -235,6 +227,12 @@ class RedisNotifier:
                 ttl=FORGET_SECONDS,
             )
         )
+
+    def queued(self) -> int | None:
+        """Return the number of jobs of bots that wait, without searches; None if it is unknown."""
+        found: list[int] = []
+        self._call(lambda: found.append(int(self._queue.count)))
+        return found[0] if found else None
 
     def traces(self, versions: Sequence[GameVersion]) -> Mapping[GameVersion, str]:
         """Return the contexts of the traces that published these versions, as far as known."""

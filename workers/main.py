@@ -23,8 +23,6 @@ from service.job_queue import (
     TRIALS_QUEUE,
     WEBHOOKS_QUEUE,
     client_of,
-    connect,
-    queued_jobs,
 )
 from service.runtime.config import ConfigError, Settings, settings_from
 from service.runtime.heartbeat import show_life_of_program
@@ -35,6 +33,7 @@ from workers.jobs import GuardedWorker
 from workers.relay import Relay
 from workers.sequencer import LogSequencer
 from workers.sweeper import Sweeper
+from workers.sweeps import DUE_GAMES, SWEEPS
 
 KINDS = ("worker", "searches", "trials", "webhooks", "relay", "sweeper", "sequencer")
 RETRY_SECONDS = 1.0
@@ -74,7 +73,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     services = services_from(settings)
     runners: dict[str, Callable[[Services], Relay | Sweeper | LogSequencer]] = {
         "relay": Relay,
-        "sweeper": lambda found: Sweeper(found, queued=_queue_length(settings)),
+        "sweeper": lambda found: Sweeper(found, first=DUE_GAMES, others=SWEEPS),
         "sequencer": LogSequencer,
     }
     runners[words[0]](services).run(stopping.is_set)
@@ -120,14 +119,6 @@ class Worker(GuardedWorker):
         """Set `stopping`, even if Redis fails at the same moment."""
         self.stopping.set()
         super().request_stop(signum, frame)  # type: ignore[no-untyped-call] # rq does not annotate it
-
-
-def _queue_length(settings: Settings) -> Callable[[], int | None]:
-    """Return a function that returns the number of waiting jobs, None if it is unknown."""
-    if settings.redis_url is None:
-        return lambda: None
-    client = connect(settings.redis_url, seconds=1.0)
-    return lambda: queued_jobs(client)
 
 
 def _serve_metrics(settings: Settings) -> None:

@@ -78,6 +78,9 @@ class Notifier(Protocol):
     def webhook_due(self, player: UUID, claim: int) -> None:
         """Enqueue a job that sends a player's receiver what is new."""
 
+    def queued(self) -> int | None:
+        """Return the number of jobs of bots that wait, without searches; None if it is unknown."""
+
     def traces(self, versions: Sequence[GameVersion]) -> Mapping[GameVersion, str]:
         """Return the contexts of the traces that published these versions, as far as known."""
 
@@ -105,6 +108,10 @@ class NoNotifier:
 
     def webhook_due(self, player: UUID, claim: int) -> None:
         """Do nothing."""
+
+    def queued(self) -> int | None:
+        """Return None."""
+        return None
 
     def traces(self, versions: Sequence[GameVersion]) -> Mapping[GameVersion, str]:
         """Return nothing."""

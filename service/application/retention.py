@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -18,10 +18,17 @@ from service.shx.canonical import RecordError, format_time, parse_time
 from service.store.directory import Directory, Erasure, PlayerRepository
 from service.store.events import EventStore
 
-BATCH = 1000  # outbox rows removed by one call
-SEEKS = timedelta(days=1)  # for how long a seek that is over is retained
-PLAYERS_EVERY = timedelta(days=1)
-"""Interval between searches for unused players: each scans all players."""
+MANY: Final = 10_000
+"""Rows that one call of `purge_answers`, `purge_refusals` or `purge_seeks` deletes at most."""
+
+FEW: Final = 1000
+"""Players that one call of `purge_players` erases at most."""
+
+BATCH: Final = 1000
+"""Outbox rows that one call removes."""
+
+SEEKS: Final = timedelta(days=1)
+"""For how long a seek that is over is retained."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -55,7 +62,7 @@ def _days(days: int) -> timedelta | None:
 
 
 class Purging:
-    """Deletes expired data; safe in several processes at once."""
+    """Deletes expired data, a batch of one kind with each call; safe in several processes."""
 
     def __init__(
         self,
@@ -71,52 +78,56 @@ class Purging:
         self._world = world
         self._retention = retention
         self._clock_doubt = clock_doubt
-        self._players_next: datetime | None = None
 
-    def purge(self) -> Mapping[str, int]:
-        """
-        Delete expired data and return the count of each kind; nothing if the clock is in doubt.
+    def answers(self) -> int:
+        """Delete a batch of stored answers; return its size, at most MANY."""
+        return self._deleted(
+            self._retention.answers, lambda before: self._store.purge_answers(older_than=before)
+        )
 
-        With a clock that has jumped ahead, all data would look expired.
+    def wake_ups(self) -> int:
         """
-        if self._clock_doubt() is not None:
-            return {}
-        now, retention = self._world.now(), self._retention
-        deleted = {
-            "answers": _all(lambda: self._store.purge_answers(older_than=now - retention.answers)),
-            "wake-ups": self._wake_ups(now - retention.wake_ups),
-            "seeks": _all(lambda: self._directory.purge_seeks(ended_before=now - SEEKS)),
-        }
-        if retention.refusals is not None:
-            before = now - retention.refusals
-            deleted["refusals"] = _all(lambda: self._directory.purge_refusals(ended_before=before))
-        if retention.unused_players is not None and now >= (self._players_next or now):
-            self._players_next = now + PLAYERS_EVERY
-            oldest = now - retention.unused_players
-            deleted["players"] = _all(
-                lambda: self._directory.purge_players(registered_before=oldest, at=now)
-            )
-        return deleted
-
-    def _wake_ups(self, before: datetime) -> int:
-        """
-        Remove old notifications for live readers from the outbox.
+        Remove at most BATCH old notifications for live readers from the outbox; return how many.
 
         Without a relay their number would grow. Rows for the public log and the statistics are
         pending work, and are retained at any age.
         """
-        count = 0
-        while rows := self._store.claim_outbox(topic=GAME_TOPIC, limit=BATCH, older_than=before):
-            count += len(rows)
-        return count
+        return self._deleted(
+            self._retention.wake_ups,
+            lambda before: len(
+                self._store.claim_outbox(topic=GAME_TOPIC, limit=BATCH, older_than=before)
+            ),
+        )
 
+    def seeks(self) -> int:
+        """Delete a batch of seeks that are over; return its size, at most MANY."""
+        return self._deleted(SEEKS, lambda before: self._directory.purge_seeks(ended_before=before))
 
-def _all(purge: Callable[[], int]) -> int:
-    """Repeat a purge until nothing is left, and return the sum: one call deletes one batch."""
-    count = 0
-    while some := purge():
-        count += some
-    return count
+    def refusals(self) -> int:
+        """Delete a batch of refused moves; return its size, at most MANY."""
+        return self._deleted(
+            self._retention.refusals,
+            lambda before: self._directory.purge_refusals(ended_before=before),
+        )
+
+    def players(self) -> int:
+        """Erase a batch of unused players; return its size, at most FEW."""
+        now = self._world.now()
+        return self._deleted(
+            self._retention.unused_players,
+            lambda before: self._directory.purge_players(registered_before=before, at=now),
+        )
+
+    def _deleted(self, period: timedelta | None, purge: Callable[[datetime], int]) -> int:
+        """
+        Return what a purge returns of data older than a period; 0 for data without one.
+
+        Nothing is deleted if the clock is in doubt: with one that has jumped ahead, all data would
+        look expired.
+        """
+        if period is None or self._clock_doubt() is not None:
+            return 0
+        return purge(self._world.now() - period)
 
 
 OVERLAP: Final = timedelta(hours=1)
@@ -198,9 +209,9 @@ class Erasures:
         self._known: dict[UUID, datetime] = {}
         self._mark: object = None  # inode, size and time of the file when it was read
 
-    def record(self) -> int:
+    def record(self, *, most: int | None = None) -> int:
         """
-        Write erasures that are not in the file yet; return their number.
+        Write the first `most` erasures that are not in the file yet; return their number.
 
         Raises ValueError for a malformed file, OSError if it cannot be read or written.
         """
@@ -212,7 +223,7 @@ class Erasures:
         new = [
             one for one in self._directory.erased_players(since=since) if one.player not in known
         ]
-        return self._file.add(new) if new else 0
+        return self._file.add(new[:most]) if new else 0
 
     def _read(self, file: ErasureFile) -> dict[UUID, datetime]:
         """Return the erasures in the file, read again only if the file has changed."""

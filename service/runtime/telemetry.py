@@ -48,6 +48,24 @@ ROUNDS = Gauge(
 )
 """A stopped process cannot report that it stopped, but an old timestamp shows it."""
 
+SWEEP_SECONDS = Counter("shithead_sweep_seconds", "Seconds for which a sweep has run", ["sweep"])
+
+SWEEP_ROWS = Counter("shithead_sweep_rows", "Rows that a sweep has processed", ["sweep"])
+
+SWEEP_FAILURES = Gauge(
+    "shithead_sweep_failures",
+    "Slices of a sweep that failed since its last success",
+    ["sweep"],
+    multiprocess_mode="mostrecent",
+)
+
+SWEPT_AT = Gauge(
+    "shithead_last_sweep_timestamp_seconds",
+    "Time of the last slice of a sweep that did not fail",
+    ["sweep"],
+    multiprocess_mode="mostrecent",
+)
+
 OUTBOX_AGE = Gauge(
     "shithead_outbox_age_seconds",
     "Seconds for which the oldest outbox row has waited, 0 for none",

@@ -8,6 +8,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from pathlib import Path
 from shutil import which
 from uuid import UUID
@@ -17,11 +18,11 @@ import psycopg
 import pytest
 from prometheus_client import CollectorRegistry
 from prometheus_client.multiprocess import MultiProcessCollector
-from structlog.testing import capture_logs
 
 from service import bootstrap
 from service.api.observability import Asking
 from service.application.calls import RegisteredPlayer
+from service.application.quotas import Slice
 from service.bootstrap import Services
 from service.keys import load_or_create
 from service.local import up
@@ -33,16 +34,18 @@ from service.local.up import UpOptions
 from service.runtime.config import settings_from
 from service.runtime.telemetry import SHARED_FOLDER, WAL_ARCHIVED
 from service.store.database import Database
+from service.store.events import StoreError
 from service.store.public_log import PostgresWal
 from tests.alerts import RULES, Readings, firing, need_promtool, readings
 from tests.faults.test_readiness import read_only
 from tests.receivers import receiver
 from tests.running import free_port, wait_for
 from tests.worlds.api_world import Person, make_world
-from tests.worlds.fake_world import Deployment, one_move, open_game
+from tests.worlds.fake_world import Deployment, one_move, open_game, sliced
 from workers.relay import Relay
 from workers.sequencer import ArchiveAge
-from workers.sweeper import Sweeper, measure_backlog
+from workers.sweeper import Sweep, SweepTurns
+from workers.sweeps import measures, stuck, unanswered
 
 pytestmark = pytest.mark.heavy
 
@@ -128,11 +131,11 @@ def test_a_game_that_lost_its_seed_is_stuck(
 ) -> None:
     before = readings(REGISTRY)
     game = open_game(services, ada, ({"bot": "greedy"}, {"bot": "lowest"}))
-    Sweeper(services).measure()
+    sliced(stuck, services)()
     assert not firing(before, readings(REGISTRY), "ShitheadGamesStuck", tmp_path)
     with psycopg.connect(deployment.url, autocommit=True) as owner:
         owner.execute("DELETE FROM secrets WHERE game_id = %s", (game,))
-    Sweeper(services).measure()
+    sliced(stuck, services)()
     assert firing(before, readings(REGISTRY), "ShitheadGamesStuck", tmp_path)
 
 
@@ -141,7 +144,7 @@ def test_sessions_of_others_are_counted_among_the_connections_of_the_database(
 ) -> None:
     services = make_world(own_url).services
     sessions = [psycopg.connect(own_url) for _ in range(7)]
-    Sweeper(services).measure()
+    sliced(measures, services)()
     row = sessions[0].execute("SHOW max_connections").fetchone()
     assert row is not None
     assert REGISTRY.get_sample_value(METRIC, {"which": "allowed"}) == float(row[0])
@@ -162,7 +165,7 @@ def test_a_dispute_against_the_server_raises_an_alert_until_it_is_answered(
     services = world.services
 
     def fires() -> bool:
-        Sweeper(services).measure()
+        sliced(unanswered, services)()
         return firing({}, readings(REGISTRY), "ShitheadDisputeUnanswered", tmp_path)
 
     ada = world.person()
@@ -180,15 +183,24 @@ def test_a_dispute_against_the_server_raises_an_alert_until_it_is_answered(
     services.close()
 
 
-def test_a_dispute_that_cannot_be_read_does_not_stop_the_sweeper(
-    own_url: str, monkeypatch: pytest.MonkeyPatch
+def test_a_sweep_that_fails_again_and_again_raises_an_alert(
+    services: Services, tmp_path: Path
 ) -> None:
-    services = make_world(own_url).services
-    monkeypatch.setattr(type(services.disputes), "unanswered", lambda _self, *, limit: limit // 0)
-    with capture_logs() as lines:
-        Sweeper(services).measure()
-    assert "disputes were not counted" in [line["event"] for line in lines]
-    services.close()
+    def broken(_part: Slice) -> int:
+        raise StoreError("deadlock")
+
+    def fires() -> bool:
+        turns.run()
+        return firing({}, readings(REGISTRY), "ShitheadSweepFails", tmp_path)
+
+    failing = Sweep(
+        name="broken", period=1, seconds=1, rows=1, longest_pause=1, begin=lambda _: broken
+    )
+    turns = SweepTurns(failing, services)
+    assert [fires() for _ in range(3)] == [False, False, True]
+    works = replace(failing, begin=lambda _: lambda _: 0)
+    turns = SweepTurns(works, services)
+    assert not fires()
 
 
 def test_webhooks_that_no_process_sends_raise_an_alert_and_one_that_does_ends_it(
@@ -200,7 +212,7 @@ def test_webhooks_that_no_process_sends_raise_an_alert_and_one_that_does_ends_it
     services = world.services
 
     def fires() -> bool:
-        measure_backlog(services)
+        sliced(measures, services)()
         return firing({}, readings(REGISTRY), alert, tmp_path)
 
     with receiver() as local, psycopg.connect(own_url, autocommit=True) as owner:
@@ -216,7 +228,7 @@ def test_webhooks_that_no_process_sends_raise_an_alert_and_one_that_does_ends_it
         assert not fires()
         [(player, claim)] = services.webhooks.claim()
         assert services.webhooks.deliver(player, claim) == "on"
-        measure_backlog(services)
+        sliced(measures, services)()
         assert readings(REGISTRY)["shithead_webhooks_lag_seconds{}"][1] == 0, "it is due later"
     services.close()
 
@@ -231,7 +243,7 @@ def test_receivers_that_all_fail_raise_an_alert_and_those_of_a_few_players_do_no
     def fires() -> bool:
         for player, claim in services.webhooks.claim():
             services.webhooks.deliver(player, claim)
-        measure_backlog(services)
+        sliced(measures, services)()
         return firing({}, readings(REGISTRY), alert, tmp_path)
 
     with receiver() as local:

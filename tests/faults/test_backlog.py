@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
+from functools import partial
 from itertools import repeat
 from uuid import uuid4
 
@@ -18,10 +19,11 @@ from service.public_log.witness_client import RemoteWitness
 from service.shx.tlog.checkpoint import Cosigner
 from tests.memory.public_log import MemoryLog
 from tests.worlds.fake_log import sequencer_of
-from tests.worlds.fake_world import Deployment, open_game
+from tests.worlds.fake_world import Deployment, open_game, sliced
 from workers.relay import Relay
 from workers.sequencer import LogSequencer
-from workers.sweeper import TOPICS, Sweeper, measure_backlog
+from workers.sweeper import Sweeper
+from workers.sweeps import DUE_GAMES, TOPICS, measures
 
 WITNESS = Cosigner(name="w.example/1", key=Ed25519PrivateKey.from_private_bytes(b"w" * 32))
 
@@ -37,12 +39,12 @@ def test_the_age_of_unclaimed_rows_grows(
 ) -> None:
     open_game(services, ada, ({"bot": "greedy"}, {"bot": "lowest"}))
     deployment.world.time = datetime.now(UTC) + timedelta(seconds=90)
-    measure_backlog(services)
+    sliced(measures, services)()
     assert measured("shithead_outbox_age_seconds", topic=topic) == pytest.approx(90, abs=30)
 
 
 def test_an_outbox_that_is_empty_has_no_age(services: Services) -> None:
-    measure_backlog(services)
+    sliced(measures, services)()
     assert [measured("shithead_outbox_age_seconds", topic=topic) for topic in TOPICS] == [0, 0, 0]
 
 
@@ -60,7 +62,12 @@ def test_unsigned_leaves_are_counted_until_they_are_signed() -> None:
 
 
 @pytest.mark.parametrize(
-    ("kind", "process"), [("relay", Relay), ("sweeper", Sweeper), ("sequencer", LogSequencer)]
+    ("kind", "process"),
+    [
+        ("relay", Relay),
+        ("sweeper", partial(Sweeper, first=DUE_GAMES, others=())),
+        ("sequencer", LogSequencer),
+    ],
 )
 def test_each_process_reports_the_time_of_its_last_round(
     services: Services, kind: str, process: Callable[[Services], Relay | Sweeper | LogSequencer]

@@ -28,9 +28,18 @@ from service.store.disputes import STATISTICS_TOPIC
 from service.store.events import Commit, OutboxRow
 from tests.changed import replace
 from tests.streams import append, game_summary
-from tests.worlds.fake_world import Deployment, open_game, person, play_out, post, version_of
+from tests.worlds.fake_world import (
+    Deployment,
+    open_game,
+    person,
+    play_out,
+    post,
+    sliced,
+    version_of,
+)
 from workers import jobs
-from workers.sweeper import Sweeper
+from workers.sweeps import disputes as due_disputes
+from workers.sweeps import statistics
 
 HOUR = 3600
 SALT = b"s" * 32
@@ -125,10 +134,10 @@ def test_missing_findings_are_made_by_the_sweeper(
     deployment: Deployment, services: Services, dispute: UUID
 ) -> None:
     """If Redis is down or emptied, the sweeper makes them three seconds later."""
-    Sweeper(services).maintain()
+    sliced(due_disputes, services)()
     assert types_of(services, dispute)["findings_made"] == 0
     deployment.world.wait(3)
-    Sweeper(services).maintain()
+    sliced(due_disputes, services)()
     assert types_of(services, dispute)["findings_made"] == 1
 
 
@@ -145,13 +154,13 @@ def test_the_seal_triggers_findings_on_the_whole_game(
     deployment: Deployment, services: Services, ada: RegisteredPlayer, game: UUID, dispute: UUID
 ) -> None:
     services.dispute_jobs.process(dispute)
-    Sweeper(services).maintain()
+    sliced(due_disputes, services)()
     assert types_of(services, dispute)["findings_made"] == 1
     post(services, ada, game, {"type": "forfeit"})
-    Sweeper(services).maintain()
+    sliced(due_disputes, services)()
     assert types_of(services, dispute)["findings_made"] == 2
     deployment.world.wait(60)
-    Sweeper(services).maintain()
+    sliced(due_disputes, services)()
     assert types_of(services, dispute)["findings_made"] == 2
 
 
@@ -166,15 +175,15 @@ def test_the_sweeper_opens_the_voting_and_removes_referees_that_do_not_reveal(
     reveal(services, judges[0], dispute)
     reveal(services, judges[1], dispute)
     deployment.world.wait(48 * HOUR - 1)
-    Sweeper(services).maintain()
+    sliced(due_disputes, services)()
     assert state_of(services, dispute) is DisputeState.REVEALING
     deployment.world.wait(1)
-    Sweeper(services).maintain()
+    sliced(due_disputes, services)()
     assert state_of(services, dispute) is DisputeState.OPEN
     other = person(services, "Other")
     services.disputes.judge(called(other, dispute), refused=None)
     deployment.world.wait(24 * HOUR)
-    Sweeper(services).maintain()
+    sliced(due_disputes, services)()
     assert state_of(services, dispute) is DisputeState.VOTING
     commit = vote_commitment(dispute, 3, "cheated", SALT).hex()
     services.disputes.commit_vote(called(other, dispute), commit)
@@ -194,10 +203,10 @@ def test_the_sweeper_opens_the_voting_if_the_seal_comes_after_the_referees(
     for judge in judges:
         services.disputes.judge(called(judge, dispute), refused=None)
     deployment.world.wait(72 * HOUR)
-    Sweeper(services).maintain()
+    sliced(due_disputes, services)()
     assert state_of(services, dispute) is DisputeState.OPEN
     post(services, ada, game, {"type": "forfeit"})
-    Sweeper(services).maintain()
+    sliced(due_disputes, services)()
     assert state_of(services, dispute) is DisputeState.VOTING
 
 
@@ -270,7 +279,7 @@ def test_votes_sealed_by_one_process_are_revealed_by_another(
     deployment.world.wait(48 * HOUR)
     other = deployment.process()
     assert other.disputes.view(Caller(player=ada.id), dispute)["ruling"]["verdict"] == "proven"
-    Sweeper(other).maintain()
+    sliced(due_disputes, other)()
     assert types_of(other, dispute)["vote_revealed"] == 3
     assert state_of(other, dispute) is DisputeState.RULED
 
@@ -314,7 +323,7 @@ def test_a_ruling_becomes_final_after_a_week(
     for judge in judges:
         reveal(services, judge, dispute)
     deployment.world.wait(7 * 24 * HOUR)
-    Sweeper(services).maintain()
+    sliced(due_disputes, services)()
     assert record_of(services, dispute).dispute.state is DisputeState.FINAL
     assert not services.dispute_jobs.due(limit=9)
 
@@ -340,8 +349,8 @@ def test_a_game_that_cannot_be_counted_delays_no_other(
     other = open_game(services, ada, ({"bot": "lowest"}, {"bot": "greedy"}))
     play_out(services, other)
     deployment.world.wait(3)
-    Sweeper(services).maintain()
-    assert types_of(services, dispute)["findings_made"] == 1
+    count = sliced(statistics, services, rows=1)
+    assert [count(), count()] == [1, 1]
     assert list(services.statistics.uncounted(limit=9)) == [broken]
     assert [d.game for d in services.directory.shuffled_decks(after=None, limit=9)] == [other]
 
@@ -365,7 +374,7 @@ def test_a_game_that_cannot_be_read_delays_no_deadline(
         raise ValueError("this game makes no sense")
 
     monkeypatch.setattr(services.game_cache, "fresh", broken)
-    Sweeper(services).maintain()
+    sliced(due_disputes, services)()
     assert state_of(services, dispute) is DisputeState.FINAL
 
 
@@ -408,10 +417,10 @@ def test_a_dispute_stored_by_an_earlier_release_is_read_and_continues(
     shown = services.disputes.view(Caller(player=ada.id), dispute)
     assert (shown["state"], shown["referees"][0]["state"]) == ("open", "committed")
     post(services, ada, game, {"type": "forfeit"})
-    Sweeper(services).maintain()
+    sliced(due_disputes, services)()
     assert state_of(services, dispute) is DisputeState.OPEN
     deployment.world.wait(24 * HOUR)
-    Sweeper(services).maintain()
+    sliced(due_disputes, services)()
     assert state_of(services, dispute) is DisputeState.VOTING
     for judge in judges[1:]:
         services.disputes.vote(called(judge, dispute), Vote.CHEATED, "Seen.")

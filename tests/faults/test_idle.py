@@ -22,10 +22,11 @@ from tests.worlds.fake_world import (
     lines_of,
     open_game,
     post,
+    sliced,
     types_of,
     version_of,
 )
-from workers.sweeper import IDLE_EVERY, Sweeper
+from workers.sweeps import idle_games
 
 IDLE = timedelta(days=30)
 
@@ -150,17 +151,13 @@ def test_a_waiting_bot_moves_first_and_restarts_the_idle_time(
 def test_the_sweeper_closes_idle_games(
     deployment: Deployment, services: Services, game: UUID, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    seconds = IDLE_EVERY
-    monkeypatch.setattr("workers.sweeper.time.monotonic", lambda: seconds)
-    sweeper = Sweeper(services)
+    wake_idle = sliced(idle_games, services)
     deployment.world.wait(IDLE.total_seconds())
     deployment.notifier.woken.clear()
-    assert sweeper.wake_idle() == 1
+    assert wake_idle() == 1
     assert deployment.notifier.woken == [(game, version_of(services, game))]
-    assert sweeper.wake_idle() == 0, "not again at once"
     assert take_turns(services, game) == "over"
-    seconds += IDLE_EVERY
-    assert sweeper.wake_idle() == 0
+    assert wake_idle() == 0
 
 
 def test_games_that_cannot_be_closed_delay_no_other(
@@ -174,15 +171,11 @@ def test_games_that_cannot_be_closed_delay_no_other(
     """Each round takes a batch, oldest first; the next one continues after it, and wraps around."""
     deployment.world.wait(1)
     younger = open_game(services, ada, ("me", "open"), guests=(bob,))
-    seconds = IDLE_EVERY
-    monkeypatch.setattr("workers.sweeper.time.monotonic", lambda: seconds)
-    monkeypatch.setattr("workers.sweeper.BATCH", 1)
     deployment.world.wait(IDLE.total_seconds())
     deployment.notifier.woken.clear()
-    sweeper = Sweeper(services)
+    wake_idle = sliced(idle_games, services, rows=1)
     for _ in range(4):
-        sweeper.wake_idle()
-        seconds += IDLE_EVERY
+        wake_idle()
     assert [woken for woken, _ in deployment.notifier.woken] == [game, younger, game]
 
 

@@ -25,8 +25,9 @@ from tests.worlds.fake_world import (
     person,
     play_out,
     post,
+    sliced,
 )
-from workers.sweeper import AGAIN_AFTER, TABLES_SECONDS, Sweeper
+from workers.sweeps import AGAIN_AFTER, ready_tables
 
 WAIT = NEXT_HAND.total_seconds()
 
@@ -127,25 +128,23 @@ def test_a_worker_that_dies_leaves_neither_two_hands_nor_none(
         patched.setattr(store, "commit", dying)
         series.deal()
     other = series.deployment.process()
-    sweeper = Sweeper(other)
-    assert sweeper.sweep() == (0 if written else 1)
+    assert sliced(ready_tables, other)() == (0 if written else 1)
     assert series.deal(other) is not written
     assert series.record.table.hand == 2
-    assert Sweeper(other).sweep() == 0
+    assert sliced(ready_tables, other)() == 0
 
 
 def test_the_sweeper_repeats_a_lost_job(series: Series, monkeypatch: pytest.MonkeyPatch) -> None:
     series.end_hand()
-    sweeper, clock = Sweeper(series.services), [1000.0]
-    monkeypatch.setattr("workers.sweeper.time.monotonic", lambda: clock[0])
-    assert sweeper.sweep() == 0
+    wake, clock = sliced(ready_tables, series.services), [1000.0]
+    monkeypatch.setattr("workers.sweeps.time.monotonic", lambda: clock[0])
+    assert wake() == 0
     series.wait()
-    assert sweeper.sweep() == 0  # tables are searched less often than games
     for woken in (1, 0):
-        clock[0] += TABLES_SECONDS
-        assert sweeper.sweep() == woken
+        clock[0] += 1
+        assert wake() == woken
     clock[0] += AGAIN_AFTER.total_seconds() + 1
-    assert sweeper.sweep() == 1
+    assert wake() == 1
     assert series.deployment.notifier.woken[-1] == (series.table, series.record.version)
 
 
@@ -223,7 +222,7 @@ def test_bots_among_themselves_play_one_hand(
     play_out(services, game)
     assert deals_at(services.tables.changes.record(entry_of(services, game).table)) is None
     deployment.world.wait(WAIT)
-    assert Sweeper(services).sweep() == 0
+    assert sliced(ready_tables, services)() == 0
 
 
 def test_an_aborted_hand_is_not_dealt_again_by_itself(series: Series) -> None:

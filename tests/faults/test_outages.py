@@ -13,6 +13,7 @@ import pytest
 from service.application.availability import Availability
 from service.application.calls import Caller, RegisteredPlayer
 from service.application.games.schedule import end_of_wait
+from service.application.quotas import Slice
 from service.bootstrap import Services
 from service.domain.events import Clock, Entropy
 from service.shx.canonical import format_time, parse_time
@@ -22,10 +23,12 @@ from tests.worlds.fake_world import (
     assert_sound,
     open_game,
     post,
+    sliced,
     types_of,
     version_of,
 )
-from workers.sweeper import Sweeper
+from workers.sweeper import Sweep, Sweeper
+from workers.sweeps import due_games
 
 OUTAGE = timedelta(seconds=0.3)
 AWAY = 5.0
@@ -93,11 +96,15 @@ def test_after_an_outage_no_seat_is_timed_out_for_the_time_of_a_turn(
     deployment: Deployment, services: Services, game: UUID
 ) -> None:
     """The worker postpones the game that the sweeper finds, and the view shows it."""
-    sweeper, now, version = Sweeper(services), deployment.world.now, version_of(services, game)
-    sweeper.sweep()
+    wake, now, version = (
+        sliced(due_games, services),
+        deployment.world.now,
+        version_of(services, game),
+    )
+    wake()
     outage()
     deployment.world.wait(AWAY)
-    assert sweeper.sweep() == 1, "the row has the old deadline"
+    assert wake() == 1, "the row has the old deadline"
     assert take(services, game) == "waits"
     assert version_of(services, game) == version
     later = deadline_of(services, game)
@@ -106,7 +113,7 @@ def test_after_an_outage_no_seat_is_timed_out_for_the_time_of_a_turn(
     [due] = services.directory.due_games(now=later, limit=9)
     assert due.at == later
     deployment.world.wait(CLOCK.turn_seconds)
-    assert sweeper.sweep() == 1
+    assert wake() == 1
     take(services, game)
     assert "turn_timed_out" in types_of(services, game)
     assert_sound(services, game)
@@ -129,7 +136,7 @@ def test_a_deadline_passes_while_another_sweeper_runs(
     for _ in range(3):
         time.sleep(OUTAGE.total_seconds() / 2)
         other.availability.note()
-    Sweeper(services).sweep()
+    sliced(due_games, services)()
     deployment.world.wait(AWAY)
     take(services, game)
     assert "turn_timed_out" in types_of(services, game)
@@ -140,8 +147,15 @@ def test_a_long_round_of_the_sweeper_is_no_outage(
 ) -> None:
     monkeypatch.setattr("workers.sweeper.INTERVAL", 0.01)
     monkeypatch.setattr("workers.sweeper.AGAIN_SECONDS", 0.02)
-    sweeper = Sweeper(services)
-    monkeypatch.setattr(sweeper, "maintain", outage)
+
+    def long(_part: Slice) -> int:
+        outage()
+        return 0
+
+    slow = Sweep(
+        name="slow", period=0, seconds=9, rows=1, longest_pause=1, begin=lambda _services: long
+    )
+    sweeper = Sweeper(services, first=slow, others=())
     ended = time.monotonic() + OUTAGE.total_seconds() * 2
     sweeper.run(lambda: time.monotonic() > ended)
     services.availability.note()

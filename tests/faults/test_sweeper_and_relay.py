@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 from typing import Any
 from uuid import UUID
@@ -11,10 +12,10 @@ import pytest
 from service.application.calls import Caller, Idempotency, RegisteredPlayer
 from service.bootstrap import Services
 from service.domain.events import Clock
-from tests.worlds.fake_world import Deployment, one_move, open_game, post, version_of
+from tests.worlds.fake_world import Deployment, one_move, open_game, post, sliced, version_of
 from workers import relay as relay_module
 from workers.relay import Relay
-from workers.sweeper import AGAIN_AFTER, Sweeper
+from workers.sweeps import AGAIN_AFTER, due_games
 
 BOTS = ({"bot": "greedy"}, {"bot": "lowest"})
 
@@ -34,14 +35,14 @@ class Stopwatch:
 def stopwatch(monkeypatch: pytest.MonkeyPatch) -> Stopwatch:
     """Return the clock by which the sweeper delays repeated wake-ups."""
     clock = Stopwatch()
-    monkeypatch.setattr("workers.sweeper.time", clock)
+    monkeypatch.setattr("workers.sweeps.time", clock)
     return clock
 
 
 @pytest.fixture
-def sweeper(services: Services, stopwatch: Stopwatch) -> Sweeper:
-    """Return a sweeper with nothing woken yet."""
-    return Sweeper(services)
+def wake(services: Services, stopwatch: Stopwatch) -> Callable[[], int]:
+    """Return a search for due games, with nothing woken yet."""
+    return sliced(due_games, services)
 
 
 def woken(deployment: Deployment) -> list[tuple[UUID, int]]:
@@ -51,11 +52,11 @@ def woken(deployment: Deployment) -> list[tuple[UUID, int]]:
 
 
 def test_a_lost_wake_up_is_sent_again(
-    deployment: Deployment, services: Services, ada: RegisteredPlayer, sweeper: Sweeper
+    deployment: Deployment, services: Services, ada: RegisteredPlayer, wake: Callable[[], int]
 ) -> None:
     game = open_game(services, ada, BOTS)
     woken(deployment)
-    assert sweeper.sweep() == 1
+    assert wake() == 1
     assert woken(deployment) == [(game, version_of(services, game))]
 
 
@@ -63,38 +64,38 @@ def test_a_game_is_woken_again_only_after_a_pause(
     deployment: Deployment,
     services: Services,
     ada: RegisteredPlayer,
-    sweeper: Sweeper,
+    wake: Callable[[], int],
     stopwatch: Stopwatch,
 ) -> None:
     open_game(services, ada, BOTS)
-    assert sweeper.sweep() == 1
+    assert wake() == 1
     stopwatch.seconds += AGAIN_AFTER.total_seconds() - 0.1
-    assert sweeper.sweep() == 0
+    assert wake() == 0
     stopwatch.seconds += 0.2
-    assert sweeper.sweep() == 1, "the job may have died with its worker"
+    assert wake() == 1, "the job may have died with its worker"
 
 
 def test_a_game_at_a_new_version_is_woken_at_once(
-    deployment: Deployment, services: Services, ada: RegisteredPlayer, sweeper: Sweeper
+    deployment: Deployment, services: Services, ada: RegisteredPlayer, wake: Callable[[], int]
 ) -> None:
     game = open_game(services, ada, BOTS)
-    sweeper.sweep()
+    wake()
     one_move(services, game)
-    assert sweeper.sweep() == 1
+    assert wake() == 1
     assert woken(deployment)[-1] == (game, version_of(services, game))
 
 
 def test_a_game_that_waits_for_a_person_is_not_woken(
-    deployment: Deployment, services: Services, ada: RegisteredPlayer, sweeper: Sweeper
+    deployment: Deployment, services: Services, ada: RegisteredPlayer, wake: Callable[[], int]
 ) -> None:
     game = open_game(services, ada, ("me", {"bot": "lowest"}))
     while services.turns.play_due_moves(game, version_of(services, game)) != "waits":
         pass
-    assert sweeper.sweep() == 0
+    assert wake() == 0
 
 
 def test_a_game_is_woken_at_its_deadline(
-    deployment: Deployment, services: Services, ada: RegisteredPlayer, sweeper: Sweeper
+    deployment: Deployment, services: Services, ada: RegisteredPlayer, wake: Callable[[], int]
 ) -> None:
     clock = Clock(turn_seconds=5, swap_seconds=5)
     game = open_game(services, ada, ("me", {"bot": "lowest"}), clock=clock)
@@ -102,9 +103,9 @@ def test_a_game_is_woken_at_its_deadline(
         pass
     woken(deployment)
     deployment.world.wait(4.999)
-    assert sweeper.sweep() == 0
+    assert wake() == 0
     deployment.world.wait(0.001)
-    assert sweeper.sweep() == 1
+    assert wake() == 1
     assert woken(deployment) == [(game, version_of(services, game))]
 
 
@@ -112,14 +113,14 @@ def test_games_that_make_no_progress_do_not_hide_others(
     deployment: Deployment,
     services: Services,
     ada: RegisteredPlayer,
-    sweeper: Sweeper,
+    wake: Callable[[], int],
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """A full batch of stuck games does not hide the games after it."""
-    monkeypatch.setattr("workers.sweeper.BATCH", 2)
+    wake = sliced(due_games, services, rows=2)
     games = [open_game(services, ada, BOTS) for _ in range(5)]
     woken(deployment)
-    while sweeper.sweep():
+    while wake():
         pass
     assert sorted(game for game, _ in woken(deployment)) == sorted(games)
 
@@ -128,22 +129,22 @@ def test_the_job_of_a_second_sweeper_is_stale(
     deployment: Deployment, services: Services, ada: RegisteredPlayer, stopwatch: Stopwatch
 ) -> None:
     game = open_game(services, ada, BOTS)
-    for sweeper in (Sweeper(services), Sweeper(deployment.process())):
-        assert sweeper.sweep() == 1
+    for process in (services, deployment.process()):
+        assert sliced(due_games, process)() == 1
     outcomes = [services.turns.play_due_moves(*call) for call in woken(deployment)]
     assert set(outcomes[1:]) == {"stale"}
     assert version_of(services, game) > 3
 
 
 def test_the_sweeper_deletes_stored_answers_after_a_day(
-    deployment: Deployment, services: Services, ada: RegisteredPlayer, sweeper: Sweeper
+    deployment: Deployment, services: Services, ada: RegisteredPlayer, wake: Callable[[], int]
 ) -> None:
     game = open_game(services, ada, ("me", {"bot": "lowest"}))
     request = Idempotency(key="k", path="/p", body_hash=b"h" * 32)
     post(services, ada, game, {"type": "ready"}, request=request)
     assert services.answers.first_answer(ada.id, request) is not None
     in_a_day(deployment, services)
-    sweeper.purge()
+    assert services.purging.answers() == 1
     assert services.answers.first_answer(ada.id, request) is None
 
 
@@ -220,7 +221,7 @@ def test_without_notifications_the_sweeper_alone_completes_a_game(
         due = services.directory.due_games(now=deployment.world.now(), limit=9)
         if not due:
             break
-        assert Sweeper(services).sweep() == 1
+        assert sliced(due_games, services)() == 1
         one_move(services, due[0].id)
     body, _ = services.games.view(Caller(), game)
     assert b'"status":"ended"' in body

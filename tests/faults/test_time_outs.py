@@ -22,11 +22,12 @@ from tests.worlds.fake_world import (
     one_move,
     open_game,
     post,
+    sliced,
     stopping_after,
     types_of,
     version_of,
 )
-from workers.sweeper import Sweeper
+from workers.sweeps import due_games
 
 CLOCK = Clock(turn_seconds=5, swap_seconds=8)
 
@@ -162,11 +163,11 @@ def test_the_clock_of_a_returned_player_runs_even_if_the_bot_was_just_woken(
 ) -> None:
     """The game has the version that the sweeper has just woken, but a new deadline."""
     play_until_on_turn(services, silent, 0)
-    sweeper = Sweeper(services)
-    assert sweeper.sweep() == 1, "the bot that stands in"
+    wake = sliced(due_games, services)
+    assert wake() == 1, "the bot that stands in"
     services.stand_ins.back(Caller(player=ada.id), silent)
     deployment.world.wait(CLOCK.turn_seconds)
-    assert sweeper.sweep() == 1
+    assert wake() == 1
 
 
 def test_a_returned_player_has_the_full_clock(

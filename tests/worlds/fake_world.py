@@ -18,6 +18,7 @@ from service.application.availability import AlwaysAvailable, Availability
 from service.application.calls import Answered, Caller, Idempotency, RegisteredPlayer
 from service.application.games.entry import GameEntry
 from service.application.ports import GameVersion, Notifier
+from service.application.quotas import Slice
 from service.application.tables.record import TableRequest
 from service.bootstrap import Services
 from service.domain.dispute import Periods
@@ -96,6 +97,10 @@ class Wakes:
     def deal(self, table: UUID, version: int) -> None:
         """Record a table that has to deal."""
         self.woken.append((table, version))
+
+    def queued(self) -> int | None:
+        """Return that the number of jobs is unknown."""
+        return None
 
     def webhook_due(self, player: UUID, claim: int) -> None:
         """Ignore webhooks that are due."""
@@ -239,6 +244,14 @@ def stopping_after(commits: int) -> Callable[[], None]:
             raise Stopped
 
     return stop
+
+
+def sliced(
+    begin: Callable[[Services], Callable[[Slice], int]], services: Services, *, rows: int = 200
+) -> Callable[[], int]:
+    """Return a function that does a slice of a sweep, and returns the number of rows."""
+    work = begin(services)
+    return lambda: work(Slice(rows=rows, seconds=60))
 
 
 def one_move(services: Services, game: UUID) -> None:

@@ -34,7 +34,8 @@ from workers import jobs
 from workers.main import Worker, work
 from workers.relay import Relay
 from workers.sequencer import LogSequencer
-from workers.sweeper import Sweeper
+from workers.sweeper import Sweeper, SweepTurns
+from workers.sweeps import DUE_GAMES, SWEEPS
 
 SLOTS = ("API", "API", "API", "worker", "worker", "relay", "sweeper", "sequencer")
 
@@ -111,9 +112,8 @@ def _run(kind: str, steps: Steps, settings: Settings, app: Flask, listening: soc
             Relay(jobs.services()).run(lambda: False)
         case "sweeper":
             listening.close()
-            _wrap(Sweeper, "sweep", Sweeper.sweep, steps)
-            _wrap(Sweeper, "maintain", Sweeper.maintain, steps)
-            Sweeper(jobs.services()).run(lambda: False)
+            _wrap(SweepTurns, "run", SweepTurns.run, steps)
+            Sweeper(jobs.services(), first=DUE_GAMES, others=SWEEPS).run(lambda: False)
         case "sequencer":
             listening.close()
             _wrap(LogSequencer, "one_round", LogSequencer.one_round, steps)

@@ -1,0 +1,199 @@
+"""The sweeper's scheduler: due games first, and a slice of everything else, whatever fails."""
+
+from __future__ import annotations
+
+import itertools
+import threading
+import time
+from collections.abc import Callable
+from concurrent.futures import Executor, Future
+from dataclasses import MISSING, fields
+from typing import Any
+
+import pytest
+from prometheus_client import REGISTRY
+from structlog.testing import capture_logs
+
+from service.application.quotas import Slice
+from service.bootstrap import Services
+from service.store.events import StoreError
+from tests.running import wait_for
+from workers.sweeper import AT_ONCE, FIRST_AFTER, Sweep, Sweeper, Work
+from workers.sweeps import DUE_GAMES, SWEEPS
+
+
+class Clock:
+    """The scheduler's own clock, set by a test."""
+
+    def __init__(self) -> None:
+        self.seconds = 1000.0
+
+    def monotonic(self) -> float:
+        """Return the seconds that were set."""
+        return self.seconds
+
+    sleep = time.sleep
+
+
+@pytest.fixture
+def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
+    """Return the clock of sweeps and of slices."""
+    made = Clock()
+    monkeypatch.setattr("workers.sweeper.time", made)
+    monkeypatch.setattr("service.application.quotas.time", made)
+    return made
+
+
+class AtOnce(Executor):
+    """Runs what is submitted before it returns."""
+
+    def submit(self, fn: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Future[Any]:
+        done = Future[Any]()
+        done.set_result(fn(*args, **kwargs))
+        return done
+
+
+def sweep(name: str, work: Work, *, period: float = 1, rows: int = 5) -> Sweep:
+    return Sweep(
+        name=name, period=period, seconds=1, rows=rows, longest_pause=60, begin=lambda _: work
+    )
+
+
+def nothing(_part: Slice) -> int:
+    return 0
+
+
+def broken(_part: Slice) -> int:
+    raise StoreError("deadlock")
+
+
+def rounds(clock: Clock, sweeper: Sweeper, seconds: float) -> None:
+    """Do the rounds of some seconds."""
+    for _ in range(round(seconds * 4)):
+        clock.seconds += 0.25
+        sweeper.round()
+
+
+def value(name: str, sweep: str) -> float:
+    return REGISTRY.get_sample_value(name, {"sweep": sweep}) or 0.0
+
+
+def test_a_sweep_has_a_period_a_slice_rows_and_a_pause_after_failures() -> None:
+    """None of them has a default, so none is forgotten."""
+    assert all(field.default is MISSING for field in fields(Sweep))
+    assert {field.name for field in fields(Sweep)} >= {"period", "seconds", "rows", "longest_pause"}
+    names = [sweep.name for sweep in (DUE_GAMES, *SWEEPS)]
+    assert len(set(names)) == len(names)
+    assert DUE_GAMES.rows == 200
+
+
+def test_every_sweep_of_the_service_does_a_slice(services: Services, clock: Clock) -> None:
+    sweeper = Sweeper(services, first=DUE_GAMES, others=SWEEPS, threads=AtOnce())
+    with capture_logs() as lines:
+        rounds(clock, sweeper, 1)
+        clock.seconds += FIRST_AFTER
+        sweeper.round()
+    assert [line for line in lines if line["log_level"] == "error"] == []
+    for one in (DUE_GAMES, *SWEEPS):
+        assert value("shithead_last_sweep_timestamp_seconds", one.name), one.name
+        assert value("shithead_sweep_failures", one.name) == 0
+
+
+def test_a_sweep_that_fails_neither_ends_the_rounds_nor_delays_others(
+    services: Services, clock: Clock
+) -> None:
+    calls: list[str] = []
+
+    def fails(_part: Slice) -> int:
+        calls.append("fails")
+        raise StoreError("deadlock")
+
+    def works(_part: Slice) -> int:
+        calls.append("works")
+        return 0
+
+    others = (sweep("fails", fails), sweep("works", works))
+    sweeper = Sweeper(services, first=sweep("first", broken), others=others, threads=AtOnce())
+    rounds(clock, sweeper, 40)
+    assert calls.count("works") == 40
+    assert calls.count("fails") == 6, "after 1, 1, 2, 4, 8 and 16 seconds"
+    assert value("shithead_sweep_failures", "fails") == 6
+    clock.seconds += 3600
+    sweeper.round()
+    rounds(clock, sweeper, 60)
+    assert calls.count("fails") == 8, "once a minute, the longest pause"
+
+
+def test_a_purge_that_fails_is_not_repeated_at_once_by_the_next_process(
+    services: Services, clock: Clock
+) -> None:
+    """Each start waits first: a purge that ends the process would else end it again and again."""
+    calls: list[float] = []
+
+    def purge(_part: Slice) -> int:
+        calls.append(clock.seconds)
+        return 0
+
+    sweeper = Sweeper(
+        services,
+        first=sweep("first", nothing),
+        others=(sweep("purge", purge, period=600),),
+        threads=AtOnce(),
+    )
+    rounds(clock, sweeper, FIRST_AFTER - 1)
+    assert calls == []
+    rounds(clock, sweeper, 1)
+    assert len(calls) == 1
+
+
+def test_a_backlog_is_worked_off_in_slices_with_pauses(services: Services, clock: Clock) -> None:
+    """A slice that takes 0.5 s is followed by 1.5 s for others, less than the period."""
+    left, at = [12], list[float]()
+
+    def work(part: Slice) -> int:
+        done = min(left[0], part.rows)
+        left[0] -= done
+        at.append(clock.seconds)
+        clock.seconds += 0.5
+        return done
+
+    sweeper = Sweeper(
+        services,
+        first=sweep("first", nothing),
+        others=(sweep("backlog", work, period=10),),
+        threads=AtOnce(),
+    )
+    rounds(clock, sweeper, 30)
+    assert [later - earlier for earlier, later in itertools.pairwise(at)] == [2, 2, 10.5]
+
+
+def test_a_sweep_that_hangs_delays_no_other_and_is_not_begun_again(services: Services) -> None:
+    hanging, calls = threading.Event(), dict.fromkeys("abcd", 0)
+
+    def hangs(_part: Slice) -> int:
+        calls["a"] += 1
+        hanging.wait(60)
+        return 0
+
+    def counted(name: str) -> Work:
+        def work(_part: Slice) -> int:
+            calls[name] += 1
+            return 0
+
+        return work
+
+    sweeper = Sweeper(
+        services,
+        first=sweep("first", counted("b"), period=0),
+        others=[sweep(name, hangs, period=0) for name in ("h1", "h2", "h3")]
+        + [sweep("c", counted("c"), period=0)],
+    )
+    ended = threading.Event()
+    running = threading.Thread(target=sweeper.run, args=(ended.is_set,))
+    running.start()
+    wait_for(lambda: calls["b"] > 3 and calls["c"] > 3, seconds=20)
+    assert calls["a"] == AT_ONCE - 1
+    hanging.set()
+    ended.set()
+    running.join(20)
+    assert not running.is_alive()
