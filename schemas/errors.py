@@ -118,6 +118,9 @@ class ProblemSchema(Closed):
     )
     id = fields.UUID(**about("with `dispute-open`: the id of the open dispute"))
     scope = Chosen(*Scope, **about("with `missing-scope`: the scope that the token lacks"))
+    limit = fields.String(
+        **about("with `limit-reached` and `rate-limited`: the name in `x-limits`, if it is a quota")
+    )
     version = Integer(
         **about("the present version, with `rule-refused`, `stale-version` and `unknown-version`")
     )

@@ -46,7 +46,8 @@ CREATE TABLE events (
     seq        integer NOT NULL,   -- from 0, without gaps
     line       bytea NOT NULL,     -- canonical JSON, the exact bytes that are hashed; jsonb would change them
     CONSTRAINT events_pkey PRIMARY KEY (stream_id, seq),
-    CONSTRAINT events_seq_from_zero CHECK (seq >= 0)
+    CONSTRAINT events_seq_from_zero CHECK (seq >= 0),
+    CONSTRAINT events_short CHECK (octet_length(line) <= 4194304)
 );
 CREATE TRIGGER events_never_change BEFORE UPDATE OR TRUNCATE ON events
     FOR EACH STATEMENT
@@ -79,7 +80,8 @@ CREATE TABLE secrets (
     game_id     uuid NOT NULL,
     key_id      text NOT NULL,      -- of a key in the key file
     ciphertext  bytea NOT NULL,     -- AES-256-GCM, the game id as associated data
-    CONSTRAINT secrets_pkey PRIMARY KEY (game_id)
+    CONSTRAINT secrets_pkey PRIMARY KEY (game_id),
+    CONSTRAINT secrets_short CHECK (octet_length(ciphertext) <= 1000)
 );
 
 -- Answers to requests that carried an Idempotency-Key, encrypted by the service.
@@ -89,7 +91,8 @@ CREATE TABLE answers (
     body_hash    bytea NOT NULL,     -- SHA-256 over the body
     sealed       bytea NOT NULL,     -- the answer, encrypted
     created_at   timestamptz NOT NULL DEFAULT now(),
-    CONSTRAINT answers_pkey PRIMARY KEY (caller, request_key)
+    CONSTRAINT answers_pkey PRIMARY KEY (caller, request_key),
+    CONSTRAINT answers_short CHECK (octet_length(sealed) <= 33554432 AND octet_length(request_key) <= 1000)
 );
 CREATE INDEX answers_by_age ON answers (created_at);
 CREATE INDEX answers_by_size ON answers (caller, octet_length(sealed)) WHERE (substr(sealed, 1, 4) <> '\x6c6f673a'::bytea);
@@ -125,7 +128,8 @@ CREATE TABLE players (
     CONSTRAINT players_pkey PRIMARY KEY (player_id),
     CONSTRAINT players_recovery_unique UNIQUE (recovery_hash),
     CONSTRAINT players_token_unique UNIQUE (token_hash),
-    CONSTRAINT players_erased_whole CHECK (erased_at IS NULL AND num_nulls(name, token_hash, recovery_hash) = 0 OR erased_at IS NOT NULL AND num_nonnulls(name, token_hash, recovery_hash) = 0)
+    CONSTRAINT players_erased_whole CHECK (erased_at IS NULL AND num_nulls(name, token_hash, recovery_hash) = 0 OR erased_at IS NOT NULL AND num_nonnulls(name, token_hash, recovery_hash) = 0),
+    CONSTRAINT players_short CHECK (octet_length(name) <= 160)
 );
 CREATE INDEX players_erased ON players (erased_at) WHERE (erased_at IS NOT NULL);
 
@@ -142,7 +146,8 @@ CREATE TABLE tokens (
     used_on     date,               -- day of the last use, in UTC; null before the first
     CONSTRAINT tokens_pkey PRIMARY KEY (token_hash),
     CONSTRAINT tokens_id_unique UNIQUE (token_id),
-    CONSTRAINT tokens_scopes_known CHECK (cardinality(scopes) > 0 AND scopes <@ ARRAY['read', 'play', 'dispute', 'account'])
+    CONSTRAINT tokens_scopes_known CHECK (cardinality(scopes) > 0 AND scopes <@ ARRAY['read', 'play', 'dispute', 'account']),
+    CONSTRAINT tokens_short CHECK (octet_length(name) <= 160)
 );
 CREATE INDEX tokens_by_player ON tokens (player_id);
 
@@ -153,7 +158,8 @@ CREATE TABLE rulesets_custom (
     owner       uuid NOT NULL,      -- player
     document    text NOT NULL,      -- JSON
     created_at  timestamptz NOT NULL,
-    CONSTRAINT rulesets_custom_pkey PRIMARY KEY (ruleset_id)
+    CONSTRAINT rulesets_custom_pkey PRIMARY KEY (ruleset_id),
+    CONSTRAINT rulesets_custom_short CHECK (octet_length(name) <= 320 AND octet_length(document) <= 262144)
 );
 CREATE INDEX rulesets_custom_by_owner ON rulesets_custom (owner);
 
@@ -253,7 +259,7 @@ CREATE TABLE tables (
     CONSTRAINT tables_status_known CHECK (status = ANY (ARRAY['open', 'between', 'playing', 'closed']))
 ) WITH (fillfactor=70);
 CREATE INDEX tables_by_age ON tables (created_at DESC, table_id DESC);
-CREATE INDEX tables_by_host ON tables (host);
+CREATE INDEX tables_by_host ON tables (host, created_at);
 CREATE INDEX tables_ready ON tables (ready_since) WHERE (ready_since IS NOT NULL);
 
 -- The seats of a table.
@@ -295,7 +301,8 @@ CREATE TABLE refusals (
     key_id      text NOT NULL,
     sealed      bytea NOT NULL,
     arrival     integer,
-    CONSTRAINT refusals_pkey PRIMARY KEY (game_id, refusal_id)
+    CONSTRAINT refusals_pkey PRIMARY KEY (game_id, refusal_id),
+    CONSTRAINT refusals_short CHECK (octet_length(sealed) <= 262144)
 );
 CREATE INDEX refusals_by_age ON refusals (at);
 
@@ -307,7 +314,8 @@ CREATE TABLE readings (
     reader      uuid,               -- player; null for a caller with the invite and no token
     what        text NOT NULL,
     version     integer,            -- of the game; null in rows from before migration 0008
-    CONSTRAINT readings_pkey PRIMARY KEY (game_id, reading_id)
+    CONSTRAINT readings_pkey PRIMARY KEY (game_id, reading_id),
+    CONSTRAINT readings_short CHECK (octet_length(what) <= 1200)
 );
 CREATE INDEX readings_by_time ON readings (game_id, at, reading_id);
 CREATE TRIGGER readings_never_change BEFORE DELETE OR UPDATE OR TRUNCATE ON readings
@@ -323,7 +331,8 @@ CREATE TABLE notes (
     visibility  text NOT NULL,      -- me: the author alone; dispute: also the seats of the game and the referees of its disputes
     at          timestamptz NOT NULL,
     CONSTRAINT notes_pkey PRIMARY KEY (game_id, author, seq),
-    CONSTRAINT notes_have_a_visibility CHECK (visibility = ANY (ARRAY['me', 'dispute']))
+    CONSTRAINT notes_have_a_visibility CHECK (visibility = ANY (ARRAY['me', 'dispute'])),
+    CONSTRAINT notes_short CHECK (octet_length(words) <= 4000)
 );
 CREATE INDEX notes_by_author ON notes (author);
 
@@ -384,6 +393,7 @@ CREATE TABLE seeks (
     table_id      uuid,               -- the table of a matched seek
     CONSTRAINT seeks_pkey PRIMARY KEY (seek_id),
     CONSTRAINT seeks_have_rulesets CHECK (cardinality(rulesets) > 0),
+    CONSTRAINT seeks_short CHECK (cardinality(rulesets) <= 30 AND octet_length(key) <= 100),
     CONSTRAINT seeks_with_a_table_have_ended CHECK (table_id IS NULL OR ended_at IS NOT NULL)
 );
 CREATE INDEX seeks_by_player ON seeks (player_id);
@@ -410,6 +420,7 @@ CREATE TABLE webhooks (
     tables         uuid[] NOT NULL DEFAULT '{}'::uuid[],  -- open at the last look: their ends are sent
     games          uuid[] NOT NULL DEFAULT '{}'::uuid[],  -- running at the last look: their ends are sent
     CONSTRAINT webhooks_pkey PRIMARY KEY (player_id),
+    CONSTRAINT webhooks_short CHECK (octet_length(url) <= 2000 AND octet_length(origin) <= 2000 AND octet_length(secret) <= 1000),
     CONSTRAINT webhooks_state_known CHECK (state = ANY (ARRAY['waiting', 'on', 'off']))
 );
 CREATE INDEX webhooks_due ON webhooks (due_at) WHERE (state <> 'off');
@@ -424,7 +435,8 @@ CREATE TABLE webhook_deliveries (
     body       text NOT NULL,      -- the JSON that is signed; equal at each attempt
     found_at   timestamptz NOT NULL,  -- the time that the body states
     sent_at    timestamptz,        -- when the receiver accepted it; null: not yet
-    CONSTRAINT webhook_deliveries_pkey PRIMARY KEY (player_id, type, id)
+    CONSTRAINT webhook_deliveries_pkey PRIMARY KEY (player_id, type, id),
+    CONSTRAINT webhook_deliveries_short CHECK (octet_length(body) <= 65536)
 );
 
 -- A summary of a dispute. Texts and names are not in its stream, so that they can be erased; the
@@ -472,7 +484,8 @@ CREATE TABLE dispute_texts (
     author      uuid NOT NULL,      -- player
     salt        bytea,
     words       text,
-    CONSTRAINT dispute_texts_pkey PRIMARY KEY (dispute_id, seq)
+    CONSTRAINT dispute_texts_pkey PRIMARY KEY (dispute_id, seq),
+    CONSTRAINT dispute_texts_short CHECK (octet_length(words) <= 16000)
 );
 CREATE INDEX dispute_texts_by_author ON dispute_texts (author);
 
@@ -489,7 +502,8 @@ CREATE TABLE dispute_findings (
     found_at    integer NOT NULL,   -- the game's version
     key_id      text NOT NULL,
     sealed      bytea NOT NULL,
-    CONSTRAINT dispute_findings_pkey PRIMARY KEY (dispute_id, found_at)
+    CONSTRAINT dispute_findings_pkey PRIMARY KEY (dispute_id, found_at),
+    CONSTRAINT dispute_findings_short CHECK (octet_length(sealed) <= 2097152)
 );
 
 -- Votes that the server sealed, encrypted by the service; deleted with the ruling.
@@ -500,7 +514,8 @@ CREATE TABLE dispute_votes (
     sealed         bytea NOT NULL,
     reason_key_id  text,
     reason         bytea,              -- encrypted, of one length for all votes; null once the referee is erased
-    CONSTRAINT dispute_votes_pkey PRIMARY KEY (dispute_id, referee)
+    CONSTRAINT dispute_votes_pkey PRIMARY KEY (dispute_id, referee),
+    CONSTRAINT dispute_votes_short CHECK (octet_length(sealed) <= 1000 AND octet_length(reason) <= 8000)
 );
 
 -- Players who were never active: no seat, no table, no ruleset, no part in a dispute.

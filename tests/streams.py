@@ -9,9 +9,19 @@ from datetime import UTC, datetime
 from typing import Any
 from uuid import UUID, uuid4
 
+import msgspec
+
 from service.application.calls import digest
+from service.application.quotas import QUOTAS, Bound
 from service.store.directory import Directory
-from service.store.events import Commit, EventStore, StoredAnswer, StreamAppend, StreamKind
+from service.store.events import (
+    Commit,
+    EventStore,
+    QuotaKind,
+    StoredAnswer,
+    StreamAppend,
+    StreamKind,
+)
 from service.store.games import RefusedMove
 
 SEAL = b'{"seq":1,"type":"game_sealed","v":1}'
@@ -140,6 +150,11 @@ def new_game(store: EventStore, **changes: Any) -> UUID:
     game = uuid4()
     store.commit(commit(append(game, FIRST, summary=game_summary(**changes))))
     return game
+
+
+def numbered(kind: QuotaKind, most: int) -> tuple[QuotaKind, Bound]:
+    """Return the item of QUOTAS with another number, for a test that reaches it."""
+    return kind, msgspec.structs.replace(QUOTAS[kind], most=most)
 
 
 def new_table(store: EventStore, **changes: Any) -> UUID:

@@ -19,7 +19,7 @@ from redis import RedisError
 
 from service.api.parsing import caller_address, present_notes, present_request
 from service.application.errors import Refusal
-from service.application.quotas import Slots, maxima
+from service.application.quotas import HELD, QUOTAS, Slots
 from service.job_queue import client_of, giving_up_after
 from service.replay.sentences import Sentence, said
 from service.runtime.addresses import uses_sentinel
@@ -199,7 +199,18 @@ def published(settings: Settings) -> dict[str, Any]:
         "requests": [{**one, "seconds": WINDOW_SECONDS} for one in requests]
         if settings.rate_limits
         else [],
-        "player": {kind.value: most for kind, most in maxima().items()},
+        "quotas": [
+            {
+                "name": name,
+                "of": bound.of,
+                "most": bound.most,
+                "unit": bound.unit,
+                "counts": bound.counts,
+                "seconds": bound.seconds,
+                "problem": bound.problem,
+            }
+            for name, bound in ({k.value: b for k, b in QUOTAS.items()} | dict(HELD)).items()
+        ],
     }
 
 

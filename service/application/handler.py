@@ -12,7 +12,7 @@ from msgspec.structs import replace
 
 from service.application.calls import Answered, Idempotency, MadeMove, ReadOnce
 from service.application.errors import Refusal
-from service.application.quotas import of_answers, quota_refused
+from service.application.quotas import quota_of, quota_refused
 from service.application.streams import Versioned
 from service.replay.sentences import said
 from service.store.events import (
@@ -21,6 +21,7 @@ from service.store.events import (
     DisputeRuns,
     EventStore,
     QuotaFull,
+    QuotaKind,
     StoredAnswer,
     StoreError,
     StreamConflict,
@@ -196,7 +197,7 @@ class Handler:
             row = accepted.rebuilt or accepted.answer
             answer = self._answers.stored(command.player, request, row)
             if accepted.rebuilt is None:
-                quotas = (*quotas, of_answers(command.player))
+                quotas = (*quotas, quota_of(QuotaKind.ANSWERS, command.player))
         if token is not None or answer is not commit.answer:
             commit = replace(commit, token=token, answer=answer, quotas=quotas)
         if commit is not NO_CHANGE:

@@ -14,12 +14,12 @@ from service.application.calls import RegisteredPlayer, digest
 from service.application.errors import Refusal, not_found
 from service.application.games.cache import GameCache, Names
 from service.application.ports import Notifier, World
-from service.application.quotas import MAX_BLOCKS
+from service.application.quotas import QUOTAS
 from service.application.tables.tables import Tables
 from service.replay.sentences import said
 from service.shx.canonical import format_time
 from service.store.directory import Directory
-from service.store.events import HandRunning, PlayerErased
+from service.store.events import HandRunning, PlayerErased, QuotaKind
 
 TOKEN_BYTES = 32
 
@@ -150,7 +150,8 @@ class Players:
         if not self._is_present(other):
             raise not_found("player")
         try:
-            since = self.directory.block(player.id, other, at=self.world.now(), most=MAX_BLOCKS)
+            most = QUOTAS[QuotaKind.BLOCKS].most
+            since = self.directory.block(player.id, other, at=self.world.now(), most=most)
         except PlayerErased:  # one of the two, at the same moment
             if not self._is_present(player.id):
                 raise

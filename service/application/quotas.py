@@ -12,117 +12,170 @@ from datetime import datetime, timedelta
 from typing import Final
 from uuid import UUID
 
+from msgspec import Struct
+
 from service.application.errors import Refusal
 from service.domain.commands import Seat
+from service.domain.dispute_rules import MAX_RECEIPTS, MAX_REFEREES, MAX_STATEMENTS
 from service.domain.game import Game
 from service.replay.sentences import said
 from service.store.directory import PlayerRepository
 from service.store.events import Quota, QuotaKind
+from service.store.games import MAX_READINGS, MAX_REFUSALS
 
-MAX_TABLES = 200
-"""Maximum number of open tables of one host."""
+DAY: Final = 24 * 3600
+HOUR: Final = 3600
 
-MAX_GAMES = 200
-"""Maximum number of running hands of one player."""
+MAX_STREAMS_OF_ADDRESS: Final = 32
+MAX_STREAMS_OF_PLAYER: Final = 8
 
-MAX_RULESETS = 50
-"""Maximum number of custom rulesets of one player."""
+MAX_SWAPS: Final = 500
+"""Maximum number of swaps of a seat in a hand: the rules set no limit, and each is an event."""
 
-MAX_TOKENS = 50
-"""Maximum number of tokens of one player."""
+MAX_TABLE_EVENTS: Final = 20_000
+"""Events of a table after which no seat is taken or changed: a hand adds two, a pause one."""
 
-MAX_INVITATIONS = 50
-"""Maximum number of open invitations to the tables of one host."""
 
-MAX_BLOCKS = 500
-"""Maximum number of other players whom one player blocks."""
+class Bound(Struct, frozen=True, kw_only=True):
+    """How much somebody may leave behind or hold open; one line of `x-limits`."""
 
-MAX_SEEKS = 10
-"""Maximum number of open seeks of one player."""
+    of: str  # whose it is, and of what: "player", "player and hand", "address"
+    most: int
+    counts: str
+    unit: str = "items"
+    seconds: int | None = None  # of the period in which it is counted; waiting then helps
+    problem: str | None = "limit-reached"  # None: what is too much replaces, or is left out
+    rows: tuple[str, ...] = ()  # tables of the database whose rows are bounded by it
 
-MAX_DISPUTES = 20
-"""Maximum number of disputes of one accuser that are not final."""
 
-MAX_NEW_DISPUTES = 10
-"""Maximum number of disputes opened by one player within a day."""
+def _bound(
+    of: str, most: int, counts: str, *rows: str, seconds: int | None = None, unit: str = "items"
+) -> Bound:
+    problem = "limit-reached" if seconds is None else "rate-limited"
+    return Bound(
+        of=of, most=most, counts=counts, rows=rows, seconds=seconds, unit=unit, problem=problem
+    )
 
-MAX_NOTES = 200
-"""Maximum number of notes of one player on a hand; `keep_note.sql` counts them."""
 
-MAX_NOTES_OF_GAME = 2000
-"""Maximum number of notes of all players on a hand; `keep_note.sql` counts them."""
+def _held(of: str, most: int, counts: str, *rows: str, problem: str | None = "forbidden") -> Bound:
+    return Bound(of=of, most=most, counts=counts, rows=rows, problem=problem)
 
-NEW_FOR = timedelta(days=1)
 
-MAX_ANSWER_BYTES = 32 << 20
-"""Maximum size of the stored answers to one caller; they are deleted after a day or later."""
-
-_LASTING = {
-    QuotaKind.NEW_DISPUTES: NEW_FOR,
-    QuotaKind.ANSWERS: timedelta(days=1),
-    QuotaKind.READINGS: timedelta(hours=1),
+QUOTAS: Final[dict[QuotaKind, Bound]] = {
+    QuotaKind.TABLES: _bound("player", 200, "open tables of the host", "tables", "table_seats"),
+    QuotaKind.NEW_TABLES: _bound("player", 1000, "tables opened", "tables", seconds=DAY),
+    QuotaKind.GAMES: _bound("player", 200, "running hands", "game_seats", "player_results"),
+    QuotaKind.RULESETS: _bound("player", 50, "rulesets", "rulesets_custom"),
+    QuotaKind.TOKENS: _bound("player", 50, "tokens", "tokens"),
+    QuotaKind.INVITATIONS: _bound(
+        "player", 50, "invitations to open tables of the host, declined ones too", "invitations"
+    ),
+    QuotaKind.BLOCKS: _bound("player", 500, "blocked players", "blocks"),
+    QuotaKind.SEEKS: _bound("player", 10, "open seeks", "seeks"),
+    QuotaKind.NEW_SEEKS: _bound("player", 200, "seeks posted", "seeks", seconds=DAY),
+    QuotaKind.DISPUTES: _bound("player", 20, "disputes that are not final", "disputes"),
+    QuotaKind.NEW_DISPUTES: _bound("player", 10, "disputes opened", "disputes", seconds=DAY),
+    QuotaKind.ANSWERS: _bound(
+        "player",
+        32 << 20,
+        "stored answers to requests with a key",
+        "answers",
+        seconds=DAY,
+        unit="bytes",
+    ),
+    QuotaKind.NOTES: _bound("player and hand", 200, "notes", "notes"),
+    QuotaKind.NOTES_OF_GAME: _bound("hand", 2000, "notes of all players", "notes"),
+    QuotaKind.ALL_NOTES: _bound("player", 2000, "notes on all hands", "notes"),
+    QuotaKind.READINGS: _bound(
+        "player and hand", MAX_READINGS, "recorded reads of private data", "readings", seconds=HOUR
+    ),
 }
-"""The quotas that waiting lifts, and after how long at the latest."""
+"""What a player may leave behind or hold open in the database; a commit counts it."""
 
-_VALUES: Mapping[QuotaKind, Mapping[str, int]] = {
-    QuotaKind.NOTES: {"own": MAX_NOTES, "most": MAX_NOTES_OF_GAME},
+HELD: Final[Mapping[str, Bound]] = {
+    "streams_of_address": Bound(
+        of="address", most=MAX_STREAMS_OF_ADDRESS, counts="open streams", problem="rate-limited"
+    ),
+    "streams_of_player": Bound(
+        of="player", most=MAX_STREAMS_OF_PLAYER, counts="open streams", problem="rate-limited"
+    ),
+    "statements": _held("side and dispute", MAX_STATEMENTS, "statements", "dispute_texts"),
+    "receipts": _held("side and dispute", MAX_RECEIPTS, "receipts handed in"),
+    "referees": _held(
+        "dispute", MAX_REFEREES, "offers to judge, with a reason each", "dispute_referees"
+    ),
+    "refused_attempts": _held(
+        "seat and hand", MAX_REFUSALS, "refused moves; later ones are not recorded", problem=None
+    ),
+    "webhooks": _held(
+        "player",
+        1,
+        "webhook; a new one replaces it",
+        "webhooks",
+        "webhook_deliveries",
+        problem=None,
+    ),
+    "swaps": _bound("seat and hand", MAX_SWAPS, "exchanges of cards"),
+    "table_events": _bound("table", MAX_TABLE_EVENTS, "events; then no seat is taken or changed"),
 }
-"""The numbers of the quotas that have more than one maximum."""
+"""Bounds that are counted elsewhere: in memory, by the rules of a dispute, a table or a hand."""
 
 
-def of_tables(player: UUID) -> Quota:
-    """Return the quota for one more table."""
-    return Quota(player=player, kind=QuotaKind.TABLES, most=MAX_TABLES)
+def quota_of(
+    kind: QuotaKind,
+    player: UUID,
+    *,
+    now: datetime | None = None,
+    game: UUID | None = None,
+    more: int = 1,
+) -> Quota:
+    """Return the quota for `more` of a kind, with the time or the game that it depends on."""
+    bound = QUOTAS[kind]
+    return Quota(
+        player=player,
+        kind=kind,
+        most=bound.most - more + 1,
+        since=now and now - timedelta(seconds=bound.seconds or 0),
+        game=game,
+    )
 
 
-def of_games(player: UUID) -> Quota:
-    """Return the quota for one more hand."""
-    return Quota(player=player, kind=QuotaKind.GAMES, most=MAX_GAMES)
+def of_tables(host: UUID, now: datetime) -> tuple[Quota, ...]:
+    """Return the quotas for one more table."""
+    return tuple(quota_of(k, host, now=now) for k in (QuotaKind.TABLES, QuotaKind.NEW_TABLES))
 
 
 def of_invitations(host: UUID, more: int) -> tuple[Quota, ...]:
     """Return the quota for so many more invitations to tables of a host."""
-    most = MAX_INVITATIONS - more + 1
-    return (Quota(player=host, kind=QuotaKind.INVITATIONS, most=most),) if more else ()
+    return (quota_of(QuotaKind.INVITATIONS, host, more=more),) if more else ()
 
 
-def of_answers(player: UUID) -> Quota:
-    """Return the quota for one more stored answer."""
-    return Quota(player=player, kind=QuotaKind.ANSWERS, most=MAX_ANSWER_BYTES)
+def of_seeks(player: UUID, now: datetime) -> tuple[Quota, ...]:
+    """Return the quotas for one more seek."""
+    return tuple(quota_of(k, player, now=now) for k in (QuotaKind.SEEKS, QuotaKind.NEW_SEEKS))
+
+
+def of_notes(author: UUID, game: UUID) -> tuple[Quota, ...]:
+    """Return the quotas for one more note on a hand."""
+    kinds = (QuotaKind.NOTES, QuotaKind.NOTES_OF_GAME, QuotaKind.ALL_NOTES)
+    return tuple(quota_of(kind, author, game=game) for kind in kinds)
 
 
 def of_disputes(player: UUID, now: datetime) -> tuple[Quota, ...]:
     """Return the quotas for one more dispute."""
-    running = Quota(player=player, kind=QuotaKind.DISPUTES, most=MAX_DISPUTES)
-    new = Quota(
-        player=player, kind=QuotaKind.NEW_DISPUTES, most=MAX_NEW_DISPUTES, since=now - NEW_FOR
-    )
-    return new, running
+    kinds = (QuotaKind.NEW_DISPUTES, QuotaKind.DISPUTES)
+    return tuple(quota_of(kind, player, now=now) for kind in kinds)
 
 
 def quota_refused(kind: QuotaKind) -> Refusal:
     """Return the refusal for a quota that is used up; some end by waiting."""
-    values = {"most": maxima()[kind]} if kind in maxima() else _VALUES.get(kind, {})
-    detail = said(f"quota.{kind}", **values)
-    if kind in _LASTING:
-        return Refusal("rate-limited", detail, retry_after=int(_LASTING[kind].total_seconds()))
-    return Refusal("limit-reached", detail)
-
-
-def maxima() -> dict[QuotaKind, int]:
-    """Return the maximum of each quota of a player."""
-    return {
-        QuotaKind.TABLES: MAX_TABLES,
-        QuotaKind.GAMES: MAX_GAMES,
-        QuotaKind.RULESETS: MAX_RULESETS,
-        QuotaKind.TOKENS: MAX_TOKENS,
-        QuotaKind.SEEKS: MAX_SEEKS,
-        QuotaKind.DISPUTES: MAX_DISPUTES,
-        QuotaKind.NEW_DISPUTES: MAX_NEW_DISPUTES,
-        QuotaKind.ANSWERS: MAX_ANSWER_BYTES,
-        QuotaKind.INVITATIONS: MAX_INVITATIONS,
-        QuotaKind.BLOCKS: MAX_BLOCKS,
-    }
+    bound = QUOTAS[kind]
+    return Refusal(
+        bound.problem or "limit-reached",
+        said(f"quota.{kind}", most=bound.most),
+        limit=kind.value,
+        **({} if bound.seconds is None else {"retry_after": bound.seconds}),
+    )
 
 
 def check_table_quotas(directory: PlayerRepository, player: UUID) -> None:
@@ -132,7 +185,7 @@ def check_table_quotas(directory: PlayerRepository, player: UUID) -> None:
     This check saves work; the commit counts again with the player's row locked, because
     other requests may write in between. Raises Refusal `limit-reached`.
     """
-    if directory.holdings(player).hosting >= MAX_TABLES:
+    if directory.holdings(player).hosting >= QUOTAS[QuotaKind.TABLES].most:
         raise quota_refused(QuotaKind.TABLES)
     check_game_quota(directory, player)
 
@@ -143,7 +196,7 @@ def check_game_quota(directory: PlayerRepository, player: UUID) -> None:
 
     Raises Refusal `limit-reached`.
     """
-    if directory.holdings(player).running >= MAX_GAMES:
+    if directory.holdings(player).running >= QUOTAS[QuotaKind.GAMES].most:
         raise quota_refused(QuotaKind.GAMES)
 
 

@@ -102,7 +102,8 @@ class Rulemaking:
     def _save(
         self, player: RegisteredPlayer, name: str, root: Definition, made: Definition, address: str
     ) -> None:
-        if self.directory.holdings(player.id).rulesets >= quotas.MAX_RULESETS:
+        most = quotas.QUOTAS[QuotaKind.RULESETS].most
+        if self.directory.holdings(player.id).rulesets >= most:
             raise quotas.quota_refused(QuotaKind.RULESETS)
         refusal = self.trials.refusal(made.tree, player.id, address)
         if refusal is not None:
@@ -116,7 +117,7 @@ class Rulemaking:
                 document=document,
                 created_at=self.world.now(),
             ),
-            most=quotas.MAX_RULESETS,
+            most=most,
         )
 
 

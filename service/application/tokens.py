@@ -14,11 +14,11 @@ from service.application.calls import RegisteredPlayer, digest
 from service.application.errors import Refusal, invalid, not_found
 from service.application.players import TOKEN_BYTES
 from service.application.ports import Notifier, World
-from service.application.quotas import MAX_TOKENS
+from service.application.quotas import QUOTAS
 from service.replay.sentences import said
 from service.shx.canonical import format_time
 from service.store.directory import Directory, StoredToken
-from service.store.events import TokenEnded
+from service.store.events import QuotaKind, TokenEnded
 
 _ORDER: Final = {scope.value: place for place, scope in enumerate(Scope)}
 
@@ -83,9 +83,10 @@ class Tokens:
             ends_at=wanted.ends_at or own.ends_at,
             used_on=None,
         )
+        most = QUOTAS[QuotaKind.TOKENS].most
         try:
             self.directory.issue_token(
-                bearer, made, digest(token), replaces=wanted.replaces, most=MAX_TOKENS
+                bearer, made, digest(token), replaces=wanted.replaces, most=most
             )
         except TokenEnded:
             raise _ended() from None

@@ -24,6 +24,7 @@ from service.runtime.telemetry import DATABASE_SLOW
 from service.store.events import (
     HandRunning,
     PlayerErased,
+    Quota,
     QuotaFull,
     QuotaKind,
     StoreError,
@@ -400,6 +401,20 @@ class Repository:
             if error.sqlstate == "SH429":
                 raise QuotaFull(QuotaKind(error.diag.message_detail or "")) from error
             raise StoreError(f"the database refused ({error.sqlstate})") from error
+
+
+def quota_values(quotas: Sequence[Quota]) -> list[dict[str, Any]]:
+    """Return quotas as `refuse_over_quota` takes them."""
+    return [
+        {
+            "player": str(quota.player),
+            "kind": quota.kind.value,
+            "most": quota.most,
+            "since": as_json(quota.since),
+            "game": as_json(quota.game),
+        }
+        for quota in quotas
+    ]
 
 
 def as_json(value: Any) -> Any:

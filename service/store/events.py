@@ -62,16 +62,20 @@ class QuotaKind(StrEnum):
     """The limits on what one player can have at a time."""
 
     TABLES = "tables"  # hosted and not closed
+    NEW_TABLES = "new_tables"  # opened by the player since a time
     GAMES = "games"  # running, with a seat of the player's
     RULESETS = "rulesets"  # of the player's own
     TOKENS = "tokens"  # of the player, and not ended
     DISPUTES = "disputes"  # opened by the player and not final
     NEW_DISPUTES = "new_disputes"  # opened by the player since a time
     ANSWERS = "answers"  # bytes of stored answers to requests of the player
-    NOTES = "notes"  # of the player on a game, or of all players
-    INVITATIONS = "invitations"  # open, to tables that the player hosts
+    NOTES = "notes"  # of the player on a game
+    NOTES_OF_GAME = "notes_of_game"  # of all players
+    ALL_NOTES = "all_notes"  # of the player on all games
+    INVITATIONS = "invitations"  # to open tables that the player hosts, also declined ones
     BLOCKS = "blocks"  # other players whom the player blocks
-    SEEKS = "seeks"  # of the player, and open
+    SEEKS = "seeks"  # of the player, and open at a time
+    NEW_SEEKS = "new_seeks"  # posted by the player since a time
     READINGS = "readings"  # records of the player's reads of a game within an hour
 
 
@@ -81,7 +85,8 @@ class Quota(Struct, frozen=True, kw_only=True):
     player: UUID
     kind: QuotaKind
     most: int
-    since: datetime | None = None  # for NEW_DISPUTES: disputes opened after this time count
+    since: datetime | None = None  # for NEW_ kinds: what began after it; for SEEKS the present
+    game: UUID | None = None  # for the notes on a game
 
 
 class SeeksClaim(Struct, frozen=True, kw_only=True):

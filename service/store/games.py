@@ -11,7 +11,8 @@ from uuid import UUID
 import orjson
 
 from service.shx.moves import MAX_REFUSALS_PER_SEAT
-from service.store.database import Repository
+from service.store.database import Repository, quota_values
+from service.store.events import Quota
 from service.store.summaries import OLDEST, START, Cursor, Page
 
 READ_AGAIN = timedelta(minutes=1)
@@ -168,13 +169,15 @@ class GameRepository(Repository):
     Summaries of games and tables for lists and schedules, refused moves, notes, the access log.
     """
 
-    def keep_note(self, game: UUID, note: EventNote) -> None:
+    def keep_note(self, game: UUID, note: EventNote, quotas: Sequence[Quota] = ()) -> None:
         """
         Write or replace a player's note on an event.
 
-        Raises PlayerErased, or QuotaFull for the maximum of the player or of the game.
+        Raises PlayerErased, or QuotaFull for a new note above one of the quotas.
         """
-        self._write("keep_note", game, note.author, note.seq, note.text, note.visibility, note.at)
+        counted = orjson.dumps(quota_values(quotas)).decode()
+        words = (note.seq, note.text, note.visibility, note.at)
+        self._write("keep_note", game, note.author, *words, counted)
 
     def delete_note(self, game: UUID, author: UUID, seq: int) -> bool:
         """Delete a player's note on an event; return whether there was one."""

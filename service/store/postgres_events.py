@@ -16,7 +16,14 @@ from service.runtime import tracing
 from service.runtime.tracing import Attribute, SpanName, Value
 from service.shx.bundle import Bundle
 from service.store.archive import Bundles
-from service.store.database import TRANSACTION_CONFLICTS, Database, NotSent, TooSlow, as_json
+from service.store.database import (
+    TRANSACTION_CONFLICTS,
+    Database,
+    NotSent,
+    TooSlow,
+    as_json,
+    quota_values,
+)
 from service.store.events import (
     Admission,
     AnswerConflict,
@@ -24,7 +31,6 @@ from service.store.events import (
     DisputeRuns,
     OutboxRow,
     PlayerErased,
-    Quota,
     QuotaFull,
     QuotaKind,
     SealedSecret,
@@ -75,7 +81,7 @@ def encode_commit(commit: Commit) -> str:
                 for row in commit.outbox
             ],
             "token": None if commit.token is None else _bytes(commit.token),
-            "quotas": [_quota(quota) for quota in commit.quotas],
+            "quotas": quota_values(commit.quotas),
             "admission": None if commit.admission is None else _admission(commit.admission),
             "seeks": None if commit.seeks is None else _claim(commit.seeks),
         }
@@ -197,15 +203,6 @@ def _secret(secret: SealedSecret) -> dict[str, str]:
         "game": str(secret.game),
         "key": secret.key_id,
         "ciphertext": _bytes(secret.ciphertext),
-    }
-
-
-def _quota(quota: Quota) -> dict[str, Any]:
-    return {
-        "player": str(quota.player),
-        "kind": quota.kind.value,
-        "most": quota.most,
-        "since": as_json(quota.since),
     }
 
 

@@ -12,7 +12,8 @@ import orjson
 
 from schemas.seeks import SeekStatus
 from service.domain.events import Clock, Entropy
-from service.store.database import Repository, as_json
+from service.store.database import Repository, as_json, quota_values
+from service.store.events import Quota
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -58,11 +59,11 @@ class Seek:
 class SeekRepository(Repository):
     """Seeks; the commit that opens a table ends the seeks of its players (`Commit.seeks`)."""
 
-    def add_seek(self, seek: Seek, *, most: int) -> None:
+    def add_seek(self, seek: Seek, quotas: Sequence[Quota] = ()) -> None:
         """
         Add an open seek; one with its id is left as it is.
 
-        Raises PlayerErased, and QuotaFull if the player has `most` open ones.
+        Raises PlayerErased, and QuotaFull for a new one above one of the quotas.
         """
         clock = seek.conditions.clock
         columns = {
@@ -78,7 +79,9 @@ class SeekRepository(Repository):
             "created_at": as_json(seek.created_at),
             "expires_at": as_json(seek.expires_at),
         }
-        self._write("add_seek", orjson.dumps(columns).decode(), most)
+        self._write(
+            "add_seek", orjson.dumps(columns).decode(), orjson.dumps(quota_values(quotas)).decode()
+        )
 
     def renew_seek(self, seek: UUID, player: UUID, *, at: datetime, until: datetime) -> bool:
         """Let an open seek of a player expire later; return whether it was open."""

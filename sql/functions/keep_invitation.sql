@@ -2,7 +2,7 @@
 --
 -- Nothing is stored at a closed table, nor for a player who sits there: both end invitations once, so
 -- the table's row is locked against such an append. SH401 if the player or the host was erased. SH429 if the host
--- has `most` open invitations; the host's row is locked first, as in an append, so of two concurrent
+-- has `most` invitations, declined ones too; the host's row is locked first, as in an append, so of two concurrent
 -- calls the second counts the first.
 CREATE OR REPLACE FUNCTION keep_invitation(
     its_table uuid, invited uuid, invited_at timestamptz, most integer

@@ -1,9 +1,10 @@
 -- keep_note: write or replace a player's note on an event of a game.
 --
--- SH401 if the player was erased. SH429 if the player has 200 notes on the game, or the game 2,000:
--- two requests at once may exceed a limit by one.
+-- SH401 if the player was erased. SH429 if a new note is above one of the quotas; the author's row is
+-- locked by their count, so of two notes at once the second counts the first.
 CREATE OR REPLACE FUNCTION keep_note(
-    game uuid, its_author uuid, its_seq integer, its_words text, its_visibility text, written timestamptz
+    game uuid, its_author uuid, its_seq integer, its_words text, its_visibility text,
+    written timestamptz, quotas jsonb
 ) RETURNS void
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = public, pg_temp
 AS $$
@@ -14,11 +15,7 @@ BEGIN
     IF FOUND THEN
         RETURN;
     END IF;
-    IF (SELECT count(*) FROM notes n WHERE n.game_id = game AND n.author = its_author) >= 200
-        OR (SELECT count(*) FROM notes n WHERE n.game_id = game) >= 2000
-    THEN
-        RAISE EXCEPTION 'the notes have reached a quota' USING ERRCODE = 'SH429', DETAIL = 'notes';
-    END IF;
+    PERFORM refuse_over_quota(quotas);
     INSERT INTO notes (game_id, author, seq, words, visibility, at)
     VALUES (game, its_author, its_seq, its_words, its_visibility, written)
     ON CONFLICT ON CONSTRAINT notes_pkey DO UPDATE

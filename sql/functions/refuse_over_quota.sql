@@ -3,8 +3,9 @@
 -- Called in the transaction that adds one more. The player's row is locked first, so of two
 -- concurrent writes the second counts the first. The lock does not conflict with hold_players.
 --
---   [{player, kind: tables|games|rulesets|tokens|disputes|new_disputes|invitations|answers|seeks,
---     most, since: null or time}]
+-- One kind, with its number and its reason, is one row of `service/application/quotas.py`.
+--
+--   [{player, kind, most, since: null or time, game: null or the game of the notes}]
 CREATE OR REPLACE FUNCTION refuse_over_quota(quotas jsonb) RETURNS void
 LANGUAGE plpgsql SET search_path = public, pg_temp
 AS $$
@@ -20,7 +21,7 @@ BEGIN
     -- Each count is a separate statement, to see what was committed while the lock was awaited.
     FOR quota IN
         SELECT q.* FROM jsonb_to_recordset(quotas) q (
-            player uuid, kind text, most integer, since timestamptz
+            player uuid, kind text, most integer, since timestamptz, game uuid
         )
     LOOP
         CASE quota.kind
@@ -37,11 +38,30 @@ BEGIN
                 taken := (SELECT count(*) FROM rulesets_custom r WHERE r.owner = quota.player);
             WHEN 'tokens' THEN
                 taken := (SELECT count(*) FROM tokens k WHERE k.player_id = quota.player);
-            WHEN 'invitations' THEN  -- open ones
+            WHEN 'new_tables' THEN
+                taken := (
+                    SELECT count(*) FROM tables t
+                    WHERE t.host = quota.player AND t.created_at > quota.since
+                );
+            WHEN 'invitations' THEN  -- declined ones too: they stay until their table is closed
                 taken := (
                     SELECT count(*) FROM invitations i
                     JOIN tables t ON t.table_id = i.table_id
-                    WHERE t.host = quota.player AND i.declined_at IS NULL
+                    WHERE t.host = quota.player
+                );
+            WHEN 'notes' THEN
+                taken := (
+                    SELECT count(*) FROM notes n
+                    WHERE n.game_id = quota.game AND n.author = quota.player
+                );
+            WHEN 'notes_of_game' THEN
+                taken := (SELECT count(*) FROM notes n WHERE n.game_id = quota.game);
+            WHEN 'all_notes' THEN
+                taken := (SELECT count(*) FROM notes n WHERE n.author = quota.player);
+            WHEN 'new_seeks' THEN
+                taken := (
+                    SELECT count(*) FROM seeks k
+                    WHERE k.player_id = quota.player AND k.created_at > quota.since
                 );
             WHEN 'answers' THEN  -- bytes of those that are not rebuilt from the log
                 taken := (

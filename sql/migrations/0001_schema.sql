@@ -36,6 +36,7 @@ CREATE TABLE events (
     seq        integer  NOT NULL,
     line       bytea    NOT NULL,
     CONSTRAINT events_pkey PRIMARY KEY (stream_id, seq),
+    CONSTRAINT events_short CHECK (octet_length(line) <= 4194304),
     CONSTRAINT events_seq_from_zero CHECK (seq >= 0)
 );
 COMMENT ON TABLE events IS 'The lines of the streams.';
@@ -63,7 +64,8 @@ CREATE TABLE secrets (
     game_id     uuid   NOT NULL,
     key_id      text   NOT NULL,
     ciphertext  bytea  NOT NULL,
-    CONSTRAINT secrets_pkey PRIMARY KEY (game_id)
+    CONSTRAINT secrets_pkey PRIMARY KEY (game_id),
+    CONSTRAINT secrets_short CHECK (octet_length(ciphertext) <= 1000)
 );
 COMMENT ON TABLE secrets IS
     'The server seeds of running games, encrypted by the service. A seed is deleted when its game '
@@ -77,7 +79,8 @@ CREATE TABLE answers (
     body_hash    bytea        NOT NULL,
     sealed       bytea        NOT NULL,
     created_at   timestamptz  NOT NULL DEFAULT now(),
-    CONSTRAINT answers_pkey PRIMARY KEY (caller, request_key)
+    CONSTRAINT answers_pkey PRIMARY KEY (caller, request_key),
+    CONSTRAINT answers_short CHECK (octet_length(sealed) <= 33554432 AND octet_length(request_key) <= 1000)
 );
 CREATE INDEX answers_by_age ON answers (created_at);
 CREATE INDEX answers_by_size ON answers (caller, octet_length(sealed))
@@ -120,6 +123,7 @@ CREATE TABLE players (
     created_at     timestamptz  NOT NULL,
     erased_at      timestamptz,
     CONSTRAINT players_pkey PRIMARY KEY (player_id),
+    CONSTRAINT players_short CHECK (octet_length(name) <= 160),
     CONSTRAINT players_token_unique UNIQUE (token_hash),
     CONSTRAINT players_recovery_unique UNIQUE (recovery_hash),
     CONSTRAINT players_erased_whole CHECK (
@@ -146,6 +150,7 @@ CREATE TABLE tokens (
     ends_at     timestamptz,
     used_on     date,
     CONSTRAINT tokens_pkey PRIMARY KEY (token_hash),
+    CONSTRAINT tokens_short CHECK (octet_length(name) <= 160),
     CONSTRAINT tokens_id_unique UNIQUE (token_id),
     CONSTRAINT tokens_scopes_known CHECK (
         cardinality(scopes) > 0 AND scopes <@ ARRAY['read', 'play', 'dispute', 'account']
@@ -167,7 +172,8 @@ CREATE TABLE rulesets_custom (
     owner       uuid         NOT NULL,
     document    text         NOT NULL,
     created_at  timestamptz  NOT NULL,
-    CONSTRAINT rulesets_custom_pkey PRIMARY KEY (ruleset_id)
+    CONSTRAINT rulesets_custom_pkey PRIMARY KEY (ruleset_id),
+    CONSTRAINT rulesets_custom_short CHECK (octet_length(name) <= 320 AND octet_length(document) <= 262144)
 );
 CREATE INDEX rulesets_custom_by_owner ON rulesets_custom (owner);
 COMMENT ON TABLE rulesets_custom IS
@@ -286,7 +292,7 @@ CREATE TABLE tables (
     CONSTRAINT tables_status_known CHECK (status IN ('open', 'between', 'playing', 'closed'))
 ) WITH (fillfactor = 70);
 CREATE INDEX tables_by_age ON tables (created_at DESC, table_id DESC);
-CREATE INDEX tables_by_host ON tables (host);
+CREATE INDEX tables_by_host ON tables (host, created_at);
 CREATE INDEX tables_ready ON tables (ready_since) WHERE ready_since IS NOT NULL;
 COMMENT ON TABLE tables IS 'A summary of a table.';
 COMMENT ON COLUMN tables.host IS 'player';
@@ -342,7 +348,8 @@ CREATE TABLE refusals (
     key_id      text         NOT NULL,
     sealed      bytea        NOT NULL,
     arrival     integer,
-    CONSTRAINT refusals_pkey PRIMARY KEY (game_id, refusal_id)
+    CONSTRAINT refusals_pkey PRIMARY KEY (game_id, refusal_id),
+    CONSTRAINT refusals_short CHECK (octet_length(sealed) <= 262144)
 );
 CREATE INDEX refusals_by_age ON refusals (at);
 COMMENT ON TABLE refusals IS
@@ -357,7 +364,8 @@ CREATE TABLE readings (
     reader      uuid,
     what        text         NOT NULL,
     version     integer,
-    CONSTRAINT readings_pkey PRIMARY KEY (game_id, reading_id)
+    CONSTRAINT readings_pkey PRIMARY KEY (game_id, reading_id),
+    CONSTRAINT readings_short CHECK (octet_length(what) <= 1200)
 );
 CREATE INDEX readings_by_time ON readings (game_id, at, reading_id);
 COMMENT ON TABLE readings IS
@@ -373,6 +381,7 @@ CREATE TABLE notes (
     visibility  text         NOT NULL,
     at          timestamptz  NOT NULL,
     CONSTRAINT notes_pkey PRIMARY KEY (game_id, author, seq),
+    CONSTRAINT notes_short CHECK (octet_length(words) <= 4000),
     CONSTRAINT notes_have_a_visibility CHECK (visibility IN ('me', 'dispute'))
 );
 CREATE INDEX notes_by_author ON notes (author);
@@ -444,6 +453,7 @@ CREATE TABLE seeks (
     ended_at      timestamptz,
     table_id      uuid,
     CONSTRAINT seeks_pkey PRIMARY KEY (seek_id),
+    CONSTRAINT seeks_short CHECK (cardinality(rulesets) <= 30 AND octet_length(key) <= 100),
     CONSTRAINT seeks_have_rulesets CHECK (cardinality(rulesets) > 0),
     CONSTRAINT seeks_with_a_table_have_ended CHECK (table_id IS NULL OR ended_at IS NOT NULL)
 );
@@ -480,6 +490,9 @@ CREATE TABLE webhooks (
     tables         uuid[]       NOT NULL DEFAULT '{}',
     games          uuid[]       NOT NULL DEFAULT '{}',
     CONSTRAINT webhooks_pkey PRIMARY KEY (player_id),
+    CONSTRAINT webhooks_short CHECK (
+        octet_length(url) <= 2000 AND octet_length(origin) <= 2000 AND octet_length(secret) <= 1000
+    ),
     CONSTRAINT webhooks_state_known CHECK (state IN ('waiting', 'on', 'off'))
 );
 CREATE INDEX webhooks_due ON webhooks (due_at) WHERE state <> 'off';
@@ -511,7 +524,8 @@ CREATE TABLE webhook_deliveries (
     body       text         NOT NULL,
     found_at   timestamptz  NOT NULL,
     sent_at    timestamptz,
-    CONSTRAINT webhook_deliveries_pkey PRIMARY KEY (player_id, type, id)
+    CONSTRAINT webhook_deliveries_pkey PRIMARY KEY (player_id, type, id),
+    CONSTRAINT webhook_deliveries_short CHECK (octet_length(body) <= 65536)
 );
 COMMENT ON TABLE webhook_deliveries IS
     'The newest notice of each type and object that a webhook has to be, or was, sent while it is open.';
@@ -577,7 +591,8 @@ CREATE TABLE dispute_texts (
     author      uuid     NOT NULL,
     salt        bytea,
     words       text,
-    CONSTRAINT dispute_texts_pkey PRIMARY KEY (dispute_id, seq)
+    CONSTRAINT dispute_texts_pkey PRIMARY KEY (dispute_id, seq),
+    CONSTRAINT dispute_texts_short CHECK (octet_length(words) <= 16000)
 );
 CREATE INDEX dispute_texts_by_author ON dispute_texts (author);
 COMMENT ON TABLE dispute_texts IS
@@ -598,7 +613,8 @@ CREATE TABLE dispute_findings (
     found_at    integer  NOT NULL,
     key_id      text     NOT NULL,
     sealed      bytea    NOT NULL,
-    CONSTRAINT dispute_findings_pkey PRIMARY KEY (dispute_id, found_at)
+    CONSTRAINT dispute_findings_pkey PRIMARY KEY (dispute_id, found_at),
+    CONSTRAINT dispute_findings_short CHECK (octet_length(sealed) <= 2097152)
 );
 COMMENT ON TABLE dispute_findings IS 'Findings of the verifier, encrypted by the service.';
 COMMENT ON COLUMN dispute_findings.found_at IS 'the game''s version';
@@ -610,7 +626,8 @@ CREATE TABLE dispute_votes (
     sealed         bytea    NOT NULL,
     reason_key_id  text,
     reason         bytea,
-    CONSTRAINT dispute_votes_pkey PRIMARY KEY (dispute_id, referee)
+    CONSTRAINT dispute_votes_pkey PRIMARY KEY (dispute_id, referee),
+    CONSTRAINT dispute_votes_short CHECK (octet_length(sealed) <= 1000 AND octet_length(reason) <= 8000)
 );
 COMMENT ON TABLE dispute_votes IS
     'Votes that the server sealed, encrypted by the service; deleted with the ruling.';

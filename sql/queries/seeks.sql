@@ -1,6 +1,6 @@
 -- add_seek: add a player's seek; returns whether it is new.
--- $1 columns as JSON, $2 maximum number of open seeks of the player
-SELECT add_seek($1::jsonb, $2::integer)
+-- $1 columns as JSON, $2 quotas as JSON
+SELECT add_seek($1::jsonb, $2::jsonb)
 
 -- renew_seek: let an open seek expire later; returns whether it was open.
 -- $1 seek, $2 player, $3 time, $4 new time at which it expires

@@ -24,6 +24,7 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
 from service.api.app import create_app
 from service.api.operation import BODY_BYTES
+from service.application.quotas import QUOTAS
 from service.bootstrap import Services
 from service.domain.dispute import Periods
 from service.keys import Keyring
@@ -34,8 +35,10 @@ from service.shx.receipts import issue_receipt, vote_commitment
 from service.shx.tlog.notes import NoteSigner
 from service.store.database import Database
 from service.store.directory import Directory
+from service.store.events import QuotaKind
 from service.store.postgres_events import PostgresStore
 from service.store.public_log import PostgresLog
+from tests.streams import numbered
 from tests.worlds.api_world import PROBLEM, Answer
 from tests.worlds.fake_world import BEGIN, SetWorld
 
@@ -526,7 +529,7 @@ def _further_problems(recorder: Recorder, people: dict[str, Any]) -> None:
     client = recorder.app.test_client()
     with client.get(stream, buffered=False):
         recorder.refused("unavailable", "GET", stream)
-    with patch("service.application.quotas.MAX_TABLES", 2):
+    with patch.dict(QUOTAS, [numbered(QuotaKind.TABLES, 2)]):
         recorder.refused("limit-reached", "POST", "/v1/tables", PLAIN, by=eve)
     few = Settings(database_url="", origin=ORIGIN, rate_limits=True, calls_per_address=1)
     client = create_app(recorder.services, few).test_client()

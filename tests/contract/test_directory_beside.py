@@ -9,7 +9,7 @@ from uuid import UUID, uuid4
 import pytest
 
 from service.store.directory import Directory
-from service.store.events import PlayerErased, QuotaFull, QuotaKind
+from service.store.events import PlayerErased, Quota, QuotaFull, QuotaKind
 from service.store.games import MAX_REFUSALS, READ_AGAIN, EventNote, Reading
 from tests.contract.conftest import Stores
 from tests.memory.directory import MemoryDirectory
@@ -162,11 +162,29 @@ def test_an_erased_player_has_no_notes_and_writes_none(stores: Stores) -> None:
         directory.keep_note(game, note(ada, 4, "too late"))
 
 
-def test_the_notes_of_a_player_on_a_game_are_limited(stores: Stores) -> None:
+@pytest.mark.parametrize(
+    ("kind", "same_author", "same_game"),
+    [
+        (QuotaKind.NOTES, True, True),
+        (QuotaKind.NOTES_OF_GAME, False, True),
+        (QuotaKind.ALL_NOTES, True, False),
+    ],
+)
+def test_the_notes_of_a_player_and_of_a_game_are_limited(
+    stores: Stores, kind: QuotaKind, *, same_author: bool, same_game: bool
+) -> None:
+    """A note may be changed at the limit; notes on other hands, or of others, count or not."""
     directory, game, ada = stores.directory, uuid4(), register(stores.directory, "Ada")
-    for seq in range(200):
-        directory.keep_note(game, note(ada, seq, "x"))
-    directory.keep_note(game, note(ada, 199, "changed"))
+    bob = register(directory, "Bob")
+    author, of = ada if same_author else bob, game if same_game else uuid4()
+
+    def quotas(most: int) -> list[Quota]:
+        kinds = (QuotaKind.NOTES, QuotaKind.NOTES_OF_GAME, QuotaKind.ALL_NOTES)
+        return [Quota(player=author, kind=k, most=most if k is kind else 9, game=of) for k in kinds]
+
+    directory.keep_note(game, note(ada, 3, "x"))
+    directory.keep_note(of, note(author, 4, "y"), quotas(2))
+    directory.keep_note(of, note(author, 4, "changed"), quotas(2))
     with pytest.raises(QuotaFull) as full:
-        directory.keep_note(game, note(ada, 200, "one more"))
-    assert full.value.kind is QuotaKind.NOTES
+        directory.keep_note(of, note(author, 5, "one more"), quotas(2))
+    assert full.value.kind is kind

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from datetime import timedelta
+from datetime import datetime, timedelta
 from uuid import UUID, uuid4
 
 import pytest
@@ -13,6 +13,7 @@ from service.store.directory import Directory
 from service.store.events import (
     Admission,
     PlayerErased,
+    Quota,
     QuotaFull,
     QuotaKind,
     SeeksClaim,
@@ -45,8 +46,12 @@ def posted(
     directory: Directory, name: str, *, after: int = 0, conditions: SeekConditions = BASIC
 ) -> Seek:
     seek = seek_of(register(directory, name), after=after, conditions=conditions)
-    directory.add_seek(seek, most=10)
+    directory.add_seek(seek)
     return seek
+
+
+def quota(seek: Seek, kind: QuotaKind = QuotaKind.SEEKS, *, since: datetime = THEN) -> Quota:
+    return Quota(player=seek.player, kind=kind, most=1, since=since)
 
 
 def claim(*seeks: Seek, table: UUID | None = None) -> SeeksClaim:
@@ -69,7 +74,7 @@ def test_a_seek_is_read_as_it_was_posted(stores: Stores) -> None:
     seek = replace(
         seek_of(register(directory, "Ada"), conditions=conditions), key="A" * 43 + "=", fill_after=0
     )
-    directory.add_seek(seek, most=10)
+    directory.add_seek(seek)
     assert directory.seek(seek.id) == seek
     assert directory.seek(uuid4()) is None
     assert seek.status(THEN) is SeekStatus.OPEN
@@ -78,18 +83,30 @@ def test_a_seek_is_read_as_it_was_posted(stores: Stores) -> None:
 
 def test_a_repeated_seek_changes_nothing(stores: Stores) -> None:
     seek = posted(stores.directory, "Ada")
-    stores.directory.add_seek(replace(seek, fill_after=99), most=1)
+    stores.directory.add_seek(replace(seek, fill_after=99), [quota(seek)])
     assert stores.directory.seek(seek.id) == seek
 
 
 def test_the_open_seeks_of_a_player_are_limited(stores: Stores) -> None:
     directory, seek = stores.directory, posted(stores.directory, "Ada")
     with pytest.raises(QuotaFull) as full:
-        directory.add_seek(seek_of(seek.player), most=1)
+        directory.add_seek(seek_of(seek.player), [quota(seek)])
     assert full.value.kind is QuotaKind.SEEKS
-    directory.add_seek(seek_of(seek.player, after=600), most=1)  # the first has expired
+    expired = quota(seek, since=LATER)
+    directory.add_seek(seek_of(seek.player, after=600), [expired])
     assert directory.withdraw_seek(seek.id, seek.player, at=THEN)
     assert [one.created_at for one in directory.seeks_of(seek.player, limit=9)] == [LATER, THEN]
+
+
+def test_the_seeks_that_a_player_posts_within_a_time_are_limited(stores: Stores) -> None:
+    """A withdrawn one counts too: its row stays for a day."""
+    directory, seek = stores.directory, posted(stores.directory, "Ada")
+    assert directory.withdraw_seek(seek.id, seek.player, at=THEN)
+    recent = quota(seek, QuotaKind.NEW_SEEKS, since=THEN - timedelta(days=1))
+    with pytest.raises(QuotaFull) as full:
+        directory.add_seek(seek_of(seek.player), [recent])
+    assert full.value.kind is QuotaKind.NEW_SEEKS
+    directory.add_seek(seek_of(seek.player), [quota(seek, QuotaKind.NEW_SEEKS, since=THEN)])
 
 
 def test_open_seeks_are_listed_oldest_first(stores: Stores) -> None:
@@ -186,7 +203,7 @@ def test_an_erased_player_has_no_seeks_and_posts_none(stores: Stores) -> None:
     assert directory.erase(token_of(seek.player), THEN)
     assert directory.seek(seek.id) is None
     with pytest.raises(PlayerErased):
-        directory.add_seek(seek_of(seek.player), most=10)
+        directory.add_seek(seek_of(seek.player))
 
 
 def test_a_player_with_an_open_seek_is_not_unused(stores: Stores) -> None:

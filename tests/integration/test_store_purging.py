@@ -109,7 +109,7 @@ def test_a_match_with_a_player_who_is_being_erased_waits_and_opens_no_table(
         for player in players
     ]
     for seek in seeks:
-        directory.add_seek(seek, most=1)
+        directory.add_seek(seek)
     claim = SeeksClaim(table=uuid4(), seeks=tuple(seek.id for seek in seeks), at=THEN)
     with psycopg.connect(database_url) as connection, ThreadPoolExecutor(1) as other:
         connection.execute("SELECT FROM players WHERE player_id = %s FOR UPDATE", [players[0]])

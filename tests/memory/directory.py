@@ -28,6 +28,7 @@ from service.store.directory import (
 from service.store.disputes import DisputeRow, StatisticsInput
 from service.store.events import (
     PlayerErased,
+    Quota,
     QuotaFull,
     QuotaKind,
     StoreError,
@@ -614,7 +615,7 @@ class MemoryDirectory(MemoryPlayers, MemoryDisputes, MemoryNotices, MemorySeeks,
                     read = Reading(id=uuid4(), created_at=at, reader=reader, what=what)
                     recorded.append(_RecordedReading(reading=read, version=version))
 
-    def keep_note(self, game: UUID, note: EventNote) -> None:
+    def keep_note(self, game: UUID, note: EventNote, quotas: Sequence[Quota] = ()) -> None:
         author = self.player(note.author)
         if author is not None and author.erased_at is not None:
             raise PlayerErased("a player has been erased")
@@ -622,8 +623,15 @@ class MemoryDirectory(MemoryPlayers, MemoryDisputes, MemoryNotices, MemorySeeks,
             key = (note.author, note.seq)
             kept = self._notes.setdefault(game, {})
             own = sum(one.author == note.author for one in kept.values())
-            if key not in kept and (own >= 200 or len(kept) >= 2000):
-                raise QuotaFull(QuotaKind.NOTES)
+            all_own = sum(k[0] == note.author for notes in self._notes.values() for k in notes)
+            taken = {
+                QuotaKind.NOTES: own,
+                QuotaKind.NOTES_OF_GAME: len(kept),
+                QuotaKind.ALL_NOTES: all_own,
+            }
+            for quota in quotas:
+                if key not in kept and taken[quota.kind] >= quota.most:
+                    raise QuotaFull(quota.kind)
             kept[key] = note
 
     def delete_note(self, game: UUID, author: UUID, seq: int) -> bool:

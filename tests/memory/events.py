@@ -309,6 +309,8 @@ class MemoryStore:
         match quota.kind:
             case QuotaKind.TABLES:
                 return sum(r["host"] == player and r["status"] != "closed" for r in tables)
+            case QuotaKind.NEW_TABLES | QuotaKind.NEW_SEEKS:
+                return 0
             case QuotaKind.GAMES:
                 return self._running(player)
             case QuotaKind.DISPUTES:
@@ -326,10 +328,10 @@ class MemoryStore:
                 rows = self._summaries[StreamKind.TABLE].items()
                 hosted = {table for table, row in rows if row["host"] == player}
                 kept = self.invitations.items()
-                return sum(table in hosted and end is None for (table, _), (_, end) in kept)
+                return sum(table in hosted for (table, _), _ in kept)
             case QuotaKind.RULESETS | QuotaKind.TOKENS | QuotaKind.SEEKS:
                 raise ValueError("these are not stored in streams")
-            case QuotaKind.READINGS | QuotaKind.NOTES | QuotaKind.BLOCKS:
+            case _:
                 raise ValueError("these are not stored in streams")
 
     def _append(self, append: StreamAppend, summary: dict[str, Any] | None) -> None:

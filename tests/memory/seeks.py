@@ -9,7 +9,7 @@ from random import Random
 from uuid import UUID
 
 from schemas.seeks import SeekStatus
-from service.store.events import PlayerErased, QuotaFull, QuotaKind
+from service.store.events import PlayerErased, Quota, QuotaFull, QuotaKind
 from service.store.seeks import Seek, SeekConditions
 from tests.memory.events import MemoryStore
 
@@ -19,7 +19,7 @@ class MemorySeeks:
 
     _store: MemoryStore
 
-    def add_seek(self, seek: Seek, *, most: int) -> None:
+    def add_seek(self, seek: Seek, quotas: Sequence[Quota] = ()) -> None:
         erased = self._store.is_erased(seek.player)
         with self._store.seeks() as seeks:
             if seek.id in seeks:
@@ -27,8 +27,11 @@ class MemorySeeks:
             if erased:
                 raise PlayerErased("a player has been erased")
             own = [one for one in seeks.values() if one.player == seek.player]
-            if sum(one.status(seek.created_at) is SeekStatus.OPEN for one in own) >= most:
-                raise QuotaFull(QuotaKind.SEEKS)
+            is_open = sum(one.status(seek.created_at) is SeekStatus.OPEN for one in own)
+            for quota in quotas:
+                recent = sum(quota.since is None or one.created_at > quota.since for one in own)
+                if (is_open if quota.kind is QuotaKind.SEEKS else recent) >= quota.most:
+                    raise QuotaFull(quota.kind)
             seeks[seek.id] = seek
 
     def renew_seek(self, seek: UUID, player: UUID, *, at: datetime, until: datetime) -> bool:

@@ -51,7 +51,7 @@ from service.shx.canonical import format_time, sha256
 from service.shx.chain import head
 from service.shx.receipts import statement_commitment
 from service.store.disputes import DisputeRepository, StatementText
-from service.store.events import Commit, EventStore, Quota, QuotaKind, StreamAppend
+from service.store.events import Commit, EventStore, Quota, StreamAppend
 
 OPERATOR = UUID(int=0)
 """The author id of the operator's statements; the operator has no account."""
@@ -398,12 +398,11 @@ class DisputeOpening:
 
     def _check_quota(self, player: RegisteredPlayer) -> None:
         """Raise Refusal if the player has reached the maximum number of disputes."""
-        since = self.world.now() - quotas.NEW_FOR
-        record = self.directory.accusations(player.id, since=since)
-        if record.new >= quotas.MAX_NEW_DISPUTES:
-            raise quotas.quota_refused(QuotaKind.NEW_DISPUTES)
-        if record.running >= quotas.MAX_DISPUTES:
-            raise quotas.quota_refused(QuotaKind.DISPUTES)
+        new, running = quotas.of_disputes(player.id, self.world.now())
+        record = self.directory.accusations(player.id, since=new.since or self.world.now())
+        for quota, taken in ((new, record.new), (running, record.running)):
+            if taken >= quota.most:
+                raise quotas.quota_refused(quota.kind)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -13,6 +13,7 @@ from service.application.games.cache import Names
 from service.application.games.entry import GameEntry
 from service.application.games.queries import Games
 from service.application.ports import World
+from service.application.quotas import of_notes
 from service.replay.sentences import said
 from service.shx.canonical import format_time
 from service.store.directory import Directory
@@ -51,7 +52,7 @@ class EventNotes:
         note = EventNote(
             author=author, seq=seq, text=text, visibility=visibility, at=self.world.now()
         )
-        self.directory.keep_note(game, note)
+        self.directory.keep_note(game, note, of_notes(author, game))
         return self._json([note])[0]
 
     def delete(self, caller: Caller, game: UUID, seq: int) -> None:

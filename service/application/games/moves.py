@@ -32,7 +32,7 @@ from service.application.games.schedule import Rest, WakeKind, at_once
 from service.application.games.signatures import check_signature, is_current
 from service.application.handler import Accepted, Attempt, Handler, StreamCommand
 from service.application.ports import Notifier, World
-from service.application.quotas import listing, work
+from service.application.quotas import MAX_SWAPS, listing, work
 from service.application.signing import Receipts
 from service.application.tables.dealing import deal_when_ready
 from service.domain.commands import (
@@ -54,9 +54,6 @@ from service.replay.sentences import Sentence, reason_of, said
 from service.runtime.telemetry import CONFLICTS, MOVES
 from service.shx.canonical import format_time
 from service.store.events import EventStore, StoreError, StreamConflict
-
-MAX_SWAPS = 500
-"""Maximum number of swaps of a seat in a hand: the rules set no limit, and each is an event."""
 
 # Each look-up of a counter by its labels costs more than the counting.
 _CONFLICTS_OF_PLAYERS: Final = CONFLICTS.labels("player")

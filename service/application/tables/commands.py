@@ -21,9 +21,9 @@ from service.application.ports import Notifier, World
 from service.application.quotas import (
     check_game_quota,
     check_table_quotas,
-    of_games,
     of_invitations,
     of_tables,
+    quota_of,
 )
 from service.application.rulesets import Rulebook
 from service.application.tables.dealing import DealtHand, new_hand, table_append
@@ -46,6 +46,7 @@ from service.store.events import (
     EventStore,
     PlayerErased,
     Quota,
+    QuotaKind,
     StreamAppend,
     StreamConflict,
 )
@@ -114,8 +115,8 @@ class TableChanges:
         dealt = changed.dealt
         quotas = (
             *quotas,
-            *([of_tables(player.id)] if append.expected == 0 else ()),
-            *([of_games(player.id)] if dealt is not None else ()),
+            *(of_tables(player.id, self.world.now()) if append.expected == 0 else ()),
+            *([quota_of(QuotaKind.GAMES, player.id)] if dealt is not None else ()),
         )
         commit = Commit(
             appends=(append,),

@@ -11,14 +11,14 @@ from service.application.access import visible_table
 from service.application.calls import Caller, RegisteredPlayer
 from service.application.errors import Refusal, invalid, not_found
 from service.application.games.cache import Names
-from service.application.quotas import MAX_INVITATIONS
+from service.application.quotas import QUOTAS
 from service.application.tables.commands import TableChanges
 from service.application.tables.record import TableRequest
 from service.domain.table import SeatKind, TableSeat, TableStatus
 from service.replay.sentences import said
 from service.shx.canonical import format_time
 from service.store.directory import Directory
-from service.store.events import PlayerErased
+from service.store.events import PlayerErased, QuotaKind
 from service.store.games import TableRow
 from service.store.notices import SentInvitation
 
@@ -129,7 +129,8 @@ class Invitations:
             raise Refusal("seat-taken", said("request.invite_seated"))
         now = self.changes.world.now()
         try:
-            self.directory.keep_invitation(table, player, at=now, most=MAX_INVITATIONS)
+            most = QUOTAS[QuotaKind.INVITATIONS].most
+            self.directory.keep_invitation(table, player, at=now, most=most)
         except PlayerErased:
             if self.changes.is_erased(row.host):
                 raise

@@ -12,7 +12,7 @@ import orjson
 from service.application.calls import Answered, Idempotency, RegisteredPlayer
 from service.application.errors import not_found
 from service.application.handler import Accepted, Attempt, Handler, NewStream, StreamCommand
-from service.application.quotas import MAX_SEEKS, check_table_quotas
+from service.application.quotas import check_table_quotas, of_seeks
 from service.application.tables.commands import TableChanges
 from service.application.tables.matching import table_request
 from service.application.tables.record import opened_by
@@ -89,7 +89,7 @@ class Seeks:
 
     def add(self, seek: Seek) -> dict[str, Any]:
         """Add a seek, unless one with its id exists, and return it as it is then."""
-        self.directory.add_seek(seek, most=MAX_SEEKS)
+        self.directory.add_seek(seek, of_seeks(seek.player, seek.created_at))
         return self._json(self.directory.seek(seek.id) or seek)
 
     def _json(self, seek: Seek) -> dict[str, Any]:

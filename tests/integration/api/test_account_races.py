@@ -9,8 +9,10 @@ from functools import partial
 
 import pytest
 
-from service.application import quotas
+from service.application.quotas import QUOTAS
+from service.store.events import QuotaKind
 from tests.examples import repeated
+from tests.streams import numbered
 from tests.worlds.api_world import Answer, Person, World, problem_of
 
 ROUNDS = 20
@@ -69,7 +71,7 @@ def test_an_erasure_and_a_deal_by_the_player_exclude_each_other(world: World) ->
 def test_concurrent_calls_do_not_exceed_a_quota(
     ada: Person, kind: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(quotas, f"MAX_{kind.upper()}", 3)
+    monkeypatch.setitem(QUOTAS, *numbered(QuotaKind(kind), 3))
     body = {**DEALT, "deal": kind == "games"}
     for _ in range(4):
         answers = at_once([partial(ada.post, "/v1/tables", body)] * THREADS)
@@ -87,7 +89,7 @@ def test_concurrent_deals_do_not_exceed_the_quota_of_hands(
     ada: Person, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     tables = [ada.table({"bot": "lowest"}, deal=False) for _ in range(THREADS)]
-    monkeypatch.setattr(quotas, "MAX_GAMES", 2)
+    monkeypatch.setitem(QUOTAS, *numbered(QuotaKind.GAMES, 2))
     answers = at_once([partial(ada.post, f"/v1/tables/{t['id']}/games") for t in tables])
     assert sorted(a.status_code for a in answers) == [201] * 2 + [409] * (THREADS - 2)
 
@@ -95,7 +97,7 @@ def test_concurrent_deals_do_not_exceed_the_quota_of_hands(
 def test_disputes_opened_concurrently_do_not_exceed_the_quota(
     world: World, ada: Person, bob: Person, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(quotas, "MAX_NEW_DISPUTES", 2)
+    monkeypatch.setitem(QUOTAS, *numbered(QuotaKind.NEW_DISPUTES, 2))
     table = ada.table("open")
     seated = bob.post(f"/v1/tables/{table['id']}/seats")
     game = f"/v1/games/{seated.json['game']}"

@@ -7,6 +7,9 @@ from unittest.mock import patch
 import pytest
 
 from schemas.players import BlockPageSchema, BlockSchema
+from service.application.quotas import QUOTAS
+from service.store.events import QuotaKind
+from tests.streams import numbered
 from tests.worlds.api_world import Answer, Person, World, problem_of
 
 
@@ -48,7 +51,7 @@ def test_an_erased_player_is_in_no_list(ada: Person, bob: Person) -> None:
 
 
 def test_the_blocks_of_a_player_are_limited(world: World, ada: Person, bob: Person) -> None:
-    with patch("service.application.players.MAX_BLOCKS", 1):
+    with patch.dict(QUOTAS, [numbered(QuotaKind.BLOCKS, 1)]):
         block(ada, bob.id)
         assert problem_of(block(ada, world.person("Eve").id)) == "limit-reached"
 

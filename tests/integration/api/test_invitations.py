@@ -12,7 +12,10 @@ from uuid import UUID
 import pytest
 
 from schemas.tables import InvitationPageSchema, SentInvitationPageSchema, SentInvitationSchema
+from service.application.quotas import QUOTAS
 from service.store.directory import Directory
+from service.store.events import QuotaKind
+from tests.streams import numbered
 from tests.worlds.api_world import Answer, Person, World, problem_of
 
 PRIVATE = {"visibility": "private"}
@@ -134,17 +137,19 @@ def test_a_block_hides_an_invitation_from_its_player_and_the_block_from_its_host
 
 def test_the_open_invitations_of_a_host_are_limited(world: World, ada: Person, bob: Person) -> None:
     eve = world.person("Eve")
-    limits = "service.application.tables.invitations.MAX_INVITATIONS"
-    with patch(limits, 1), patch("service.application.quotas.MAX_INVITATIONS", 1):
+    with patch.dict(QUOTAS, [numbered(QuotaKind.INVITATIONS, 1)]):
         table = ada.table("open", invited=[bob.id])
         assert problem_of(invite(ada, table, eve)) == "limit-reached"
         body = {"ruleset": "shithead", "seats": ["me", "open"], "invited": [eve.id]}
         assert problem_of(ada.post("/v1/tables", body)) == "limit-reached"
         end(bob, table, bob)
-        with patch(limits, 2), patch("service.application.quotas.MAX_INVITATIONS", 2):
+        assert problem_of(invite(ada, table, eve)) == "limit-reached", "a declined one stays"
+        assert ada.call("DELETE", f"/v1/tables/{table['id']}").status_code == 204
+        with patch.dict(QUOTAS, [numbered(QuotaKind.INVITATIONS, 2)]):
             body["invited"] = [eve.id, bob.id, world.person("Cat").id]
             assert problem_of(ada.post("/v1/tables", body)) == "limit-reached", "all are counted"
-        assert invite(ada, table, eve).status_code == 200
+        body["invited"] = [eve.id]
+        assert ada.post("/v1/tables", body).status_code == 201
 
 
 def test_nothing_of_an_invitation_to_a_private_table_reaches_others(

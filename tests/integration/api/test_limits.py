@@ -71,22 +71,30 @@ def test_answers_state_what_is_left_of_each_limit_and_the_document_publishes_the
         assert '"operation";r=1198;' in registered.headers["RateLimit"]
         assert "RateLimit" not in world.get("/healthz").headers
         # All worlds of a process share one document, so this one's limits are not in it.
-        assert world.get("/v1/openapi.json").json["x-limits"].keys() == {"requests", "player"}
+        assert world.get("/v1/openapi.json").json["x-limits"].keys() == {"requests", "quotas"}
         with world.app.app_context():
             limits = published(context().settings)
         assert {"policy": "player", "requests": 2, "seconds": 60} in limits["requests"]
-        assert limits["player"] == {
-            "tables": 200,
-            "games": 200,
-            "rulesets": 50,
-            "tokens": 50,
-            "blocks": 500,
-            "invitations": 50,
-            "seeks": 10,
-            "disputes": 20,
-            "new_disputes": 10,
-            "answers": 32 << 20,
-        }
+        assert [one for one in limits["quotas"] if one["name"] in ("games", "new_disputes")] == [
+            {
+                "name": "games",
+                "of": "player",
+                "most": 200,
+                "unit": "items",
+                "counts": "running hands",
+                "seconds": None,
+                "problem": "limit-reached",
+            },
+            {
+                "name": "new_disputes",
+                "of": "player",
+                "most": 10,
+                "unit": "items",
+                "counts": "disputes opened",
+                "seconds": 24 * 3600,
+                "problem": "rate-limited",
+            },
+        ]
 
 
 def test_a_made_up_token_is_counted_by_its_address_alone(database_url: str) -> None:

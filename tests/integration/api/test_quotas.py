@@ -9,8 +9,9 @@ from typing import Any
 
 import pytest
 
-from service.application import quotas
-from service.application.quotas import Slots
+from service.application.quotas import QUOTAS, Slots
+from service.store.events import QuotaKind
+from tests.streams import numbered
 from tests.tamper import sample_lines
 from tests.worlds.api_world import Person, World, problem_of
 
@@ -19,13 +20,13 @@ DEALT = {"ruleset": "shithead", "seats": ["me", {"bot": "lowest"}]}
 
 
 def test_a_player_may_have_two_hundred_tables_and_two_hundred_running_hands() -> None:
-    assert (quotas.MAX_TABLES, quotas.MAX_GAMES) == (200, 200)
+    assert [QUOTAS[kind].most for kind in (QuotaKind.TABLES, QuotaKind.GAMES)] == [200, 200]
 
 
 def test_too_many_hosted_tables_are_refused_until_one_is_closed(
     ada: Person, bob: Person, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(quotas, "MAX_TABLES", 2)
+    monkeypatch.setitem(QUOTAS, *numbered(QuotaKind.TABLES, 2))
     first = ada.table("open")
     ada.table("open")
     refused = ada.post("/v1/tables", OPEN)
@@ -39,7 +40,7 @@ def test_too_many_hosted_tables_are_refused_until_one_is_closed(
 def test_too_many_running_hands_are_refused_by_every_call_that_deals(
     ada: Person, bob: Person, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(quotas, "MAX_GAMES", 2)
+    monkeypatch.setitem(QUOTAS, *numbered(QuotaKind.GAMES, 2))
     joined = bob.table("open")
     own = ada.table({"bot": "lowest"}, deal=False)
     game = ada.game()

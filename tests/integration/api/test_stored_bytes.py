@@ -11,8 +11,10 @@ from uuid import UUID, uuid4
 import psycopg
 import pytest
 
-from service.application import quotas
+from service.application.quotas import QUOTAS
+from service.store.events import QuotaKind
 from service.store.games import MAX_READINGS
+from tests.streams import numbered
 from tests.worlds.api_world import Person, World, problem_of
 
 
@@ -47,7 +49,7 @@ def test_a_request_that_changes_nothing_leaves_no_stored_answer(
 def test_the_stored_answers_of_a_caller_have_a_maximum_size(
     ada: Person, bob: Person, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(quotas, "MAX_ANSWER_BYTES", 10_000)
+    monkeypatch.setitem(QUOTAS, *numbered(QuotaKind.ANSWERS, 10_000))
     table = {"ruleset": "leeds", "seats": ["me", "open"]}
     statuses = [ada.post("/v1/tables", table, headers=keyed()).status_code for _ in range(30)]
     assert statuses[0] == 201

@@ -11,8 +11,11 @@ import psycopg
 import pytest
 
 from schemas.tokens import Scope
+from service.application.quotas import QUOTAS
 from service.shx.canonical import format_time
 from service.store.database import query
+from service.store.events import QuotaKind
+from tests.streams import numbered
 from tests.worlds.api_world import Person, World, make_world, problem_of
 
 TOKENS = "/v1/players/me/tokens"
@@ -219,7 +222,7 @@ def test_the_old_call_replaces_the_token_of_the_request_alone(ada: Person) -> No
 def test_a_player_has_a_limited_number_of_tokens(
     ada: Person, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("service.application.tokens.MAX_TOKENS", 2)
+    monkeypatch.setitem(QUOTAS, *numbered(QuotaKind.TOKENS, 2))
     issue(ada, "read")
     assert problem_of(ada.post(TOKENS, {"name": "third"})) == "limit-reached"
 

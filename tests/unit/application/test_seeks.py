@@ -10,13 +10,14 @@ import pytest
 
 from service.application.calls import Idempotency, RegisteredPlayer
 from service.application.errors import Refusal
-from service.application.quotas import Slice
+from service.application.quotas import QUOTAS, Slice
 from service.application.tables.seeks import TERM, SeekRequest
 from service.bootstrap import Services
 from service.domain.events import Clock, Entropy
 from service.domain.table import SeatKind, TableStatus
-from service.store.events import PlayerErased
+from service.store.events import PlayerErased, QuotaKind
 from service.store.seeks import Seek, SeekConditions
+from tests.streams import numbered
 from tests.unit.application.conftest import MemoryDeployment
 from tests.worlds.fake_world import open_game, person
 
@@ -145,14 +146,14 @@ def _stored(services: Services, deployment: MemoryDeployment, conditions: SeekCo
         created_at=now,
         expires_at=now + TERM,
     )
-    services.directory.add_seek(seek, most=9)
+    services.directory.add_seek(seek)
     return seek
 
 
 def test_a_player_with_as_many_hands_as_allowed_posts_no_seek(
     services: Services, ada: RegisteredPlayer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("service.application.quotas.MAX_GAMES", 1)
+    monkeypatch.setitem(QUOTAS, *numbered(QuotaKind.GAMES, 1))
     open_game(services, ada, ("me", {"bot": "lowest"}))
     with pytest.raises(Refusal) as refused:
         post(services, ada)
