@@ -366,7 +366,7 @@ def _parts(services: Services, settings: Settings, shares: ThreadShares) -> Cont
 def _stream_slots(settings: Settings, slots: Slots) -> StreamSlots:
     """Return the slots for streams; without rate limits an address has its share of the process."""
     if not settings.rate_limits:
-        return StreamSlots(slots, None, most=slots.size)
+        return StreamSlots(slots, None, most=(slots.size, slots.size))
     client = None
     if settings.redis_url:
         client = client_of(settings.redis_url, **giving_up_after(limits.COUNTER_SECONDS))

@@ -272,7 +272,7 @@ def follow(call: Call, game_id: UUID) -> Response:
         return private(Response(status=204))
     if request.method == "HEAD":
         return stream_response(iter(()))
-    slot = slot_for_stream("GET /v1/games/{id}/events")
+    slot = slot_for_stream(call.caller.player)
     return streamed(Follower(parts, call.caller, entry, first, slot))
 
 

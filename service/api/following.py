@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any, Final, NamedTuple
@@ -21,10 +22,9 @@ from msgspec.structs import replace
 from service.api.context import Context, context
 from service.api.conventions.caching import private
 from service.api.conventions.media_types import EVENT_STREAM
-from service.api.parsing import caller_address
+from service.api.parsing import caller_address, present_notes
 from service.application.calls import Caller
 from service.application.errors import Refusal
-from service.replay.sentences import said
 from service.store.events import QuotaFull, StoreUnavailable, StreamArchived
 
 COMMENT_SECONDS: Final = 15.0
@@ -158,17 +158,30 @@ class HandOver:
     follower: Following | None = None
 
 
-def slot_for_stream(instead: str) -> str:
+def slot_for_stream(player: UUID | None) -> str:
     """
-    Return a slot for a stream of the caller's address.
+    Return a slot for a stream of the caller.
 
-    Raises Refusal `unavailable` if none is free; `instead` names the call to use then.
+    Raises the refusals of `StreamSlots.acquire`, which are no error of the service.
     """
-    slot = context().streams.acquire(caller_address())
-    if slot is None:
-        detail = said("limit.streams.poll", path=instead)
-        raise Refusal("unavailable", detail, retry_after=5)
-    return slot
+    try:
+        return context().streams.acquire(caller_address(), player)
+    except Refusal:
+        present_notes().is_full = True
+        raise
+
+
+UNWAITED_SECONDS: Final = 2
+"""Retry-After of a long poll that is answered at once, because no slot is free."""
+
+
+@contextmanager
+def slot_for_poll() -> Iterator[bool]:
+    """Hold a slot for a long poll; if none is free, yield false, and let the answer say so."""
+    with context().waiting.slots.slot(caller_address()) as free:
+        if not free:
+            present_notes().retry_after = UNWAITED_SECONDS
+        yield free
 
 
 def streamed(follower: Following, media_type: str = EVENT_STREAM) -> Response:

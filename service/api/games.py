@@ -20,6 +20,7 @@ from service.api.conventions.etags import expected_versions, versioned
 from service.api.conventions.idempotency import change_response
 from service.api.conventions.paging import listed
 from service.api.conventions.responses import json_response
+from service.api.following import slot_for_poll
 from service.api.operation import (
     Call,
     InviteHeaders,
@@ -29,7 +30,7 @@ from service.api.operation import (
     blueprint,
     operation,
 )
-from service.api.parsing import caller_address, present_notes
+from service.api.parsing import present_notes
 from service.application.calls import Caller
 from service.store.games import GameFilter
 
@@ -251,7 +252,7 @@ def _wait(call: Call, game_id: UUID, as_: str | None) -> None:
     if version != after or as_ not in (None, "public", str(seat)):
         return
     waiting = context().waiting
-    with waiting.slots.slot(caller_address()) as free:
+    with slot_for_poll() as free:
         if free:
             waiting.until_not(
                 game_id,

@@ -16,9 +16,9 @@ from schemas.games import HandsQuery
 from service.api.context import context, services
 from service.api.conventions.caching import private
 from service.api.conventions.media_types import NDJSON, TAR
+from service.api.following import slot_for_stream
 from service.api.games import hand_filters
 from service.api.operation import Call, InviteHeaders, Token, blueprint, operation
-from service.api.parsing import caller_address
 from service.api.problems import PROBLEMS
 from service.application.calls import Caller
 from service.application.errors import Refusal
@@ -88,12 +88,10 @@ def _sent(call: Call, player: UUID, read: Read, media_type: str) -> Response:
     is a last line that is a problem, because the server ends an answer of which the application
     raises an error like a whole one. A tar file then lacks its end.
 
-    Raises Refusal `unavailable` if no slot is free, and those of `read`.
+    Raises the refusals of `slot_for_stream` and of `read`.
     """
     parts = context()
-    slot = parts.streams.acquire(caller_address())
-    if slot is None:
-        raise Refusal("unavailable", said("limit.streams"), retry_after=5)
+    slot = slot_for_stream(call.caller.player)
     release = partial(parts.streams.release, slot)  # does nothing the second time
     try:
         which = GameFilter(player=player, **hand_filters(call.query))

@@ -177,6 +177,8 @@ def register(app: Flask, rate_limits: RateLimits) -> None:
             policies = _policies(tuple([(name, limit) for name, limit, _, _ in windows]))
             response.headers.add("RateLimit-Policy", policies)
             response.headers.add("RateLimit", left)
+        if "retry_after" in present_notes():
+            response.headers.setdefault("Retry-After", str(present_notes().retry_after))
         return response
 
 

@@ -163,7 +163,7 @@ def _log_request(
     """
     rule = present.url_rule.rule if present.url_rule else None
     level = log.info
-    if response.status_code >= 500:
+    if response.status_code >= 500 and "is_full" not in present_notes():
         level = log.error
     elif rule in _QUIET:
         level = log.debug

@@ -30,13 +30,14 @@ from service.api.following import (
     Trace,
     Wait,
     next_step,
+    slot_for_poll,
     slot_for_stream,
     stream_response,
     streamed,
 )
 from service.api.long_poll import LOST_SECONDS
 from service.api.operation import Call, InviteHeaders, Token, blueprint, operation
-from service.api.parsing import caller_address, malformed
+from service.api.parsing import malformed
 from service.application.calls import Caller
 from service.application.games.entry import GameEntry
 from service.application.notices import Notice, Open, Sent, Wanted, open_at, position_of
@@ -87,7 +88,7 @@ def follow_own(call: Call) -> Response:
         return private(json_response(_polled(call, parts, wanted)))
     if request.method == "HEAD":
         return stream_response(iter(()), call.media_type)
-    slot = slot_for_stream("it with `wait` and Accept: application/json")
+    slot = slot_for_stream(call.by.id)
     follower = OwnFollower(parts, call.by.id, call.caller, wanted, call.media_type, slot)
     return streamed(follower, call.media_type)
 
@@ -107,7 +108,7 @@ def _polled(call: Call, parts: Context, wanted: Wanted) -> dict[str, Any]:
 
     end = time.monotonic() + (call.query["wait"] or 0)
     mailbox = Mailbox(call.by.id, wanted.watched)
-    with parts.waiting.slots.slot(caller_address()) as free, parts.audience.joined(mailbox, wanted):
+    with slot_for_poll() as free, parts.audience.joined(mailbox, wanted):
         while True:
             mailbox.take()
             position, answer = look()

@@ -1,4 +1,4 @@
-"""Slots for event streams: a share for each address, counted over all processes in Redis."""
+"""Slots for event streams: a share for each address and player, counted over all processes."""
 
 from __future__ import annotations
 
@@ -6,13 +6,13 @@ import threading
 import time
 from queue import Empty, SimpleQueue
 from secrets import token_hex
+from uuid import UUID
 
 import redis
 
-from service.application.quotas import Slots
-
-MAX_OF_ADDRESS = 32
-"""Maximum number of streams of one address over all processes and machines."""
+from service.application.errors import Refusal
+from service.application.quotas import MAX_STREAMS_OF_ADDRESS, MAX_STREAMS_OF_PLAYER, Slots
+from service.replay.sentences import said
 
 LEASE_SECONDS = 60
 """Seconds for which Redis counts a stream whose process does not renew it, as after a crash."""
@@ -22,75 +22,111 @@ REDIS_RETRY_SECONDS = 5.0
 
 _TAKE = """
 local now = tonumber(redis.call('TIME')[1])
-redis.call('ZREMRANGEBYSCORE', KEYS[1], '-inf', now)
-if redis.call('ZCARD', KEYS[1]) >= tonumber(ARGV[2]) then return 0 end
-redis.call('ZADD', KEYS[1], now + ARGV[3], ARGV[1])
-redis.call('EXPIRE', KEYS[1], ARGV[3])
-return 1
+for i, key in ipairs(KEYS) do
+    redis.call('ZREMRANGEBYSCORE', key, '-inf', now)
+    if redis.call('ZCARD', key) >= tonumber(ARGV[i + 2]) then return i end
+end
+for _, key in ipairs(KEYS) do
+    redis.call('ZADD', key, now + ARGV[2], ARGV[1])
+    redis.call('EXPIRE', key, ARGV[2])
+end
+return 0
 """
-"""Counts one more stream of an address. KEYS: its streams. ARGV: it, most, LEASE_SECONDS."""
+"""
+Counts one more stream of an address and a player, and returns 0; or whose number is reached.
+
+KEYS: the streams of each. ARGV: the stream, LEASE_SECONDS, the most of each.
+"""
 
 _RENEW = """
 local now = tonumber(redis.call('TIME')[1])
-redis.call('ZADD', KEYS[1], now + ARGV[2], ARGV[1])
-redis.call('EXPIRE', KEYS[1], ARGV[2])
+for _, key in ipairs(KEYS) do
+    redis.call('ZADD', key, now + ARGV[2], ARGV[1])
+    redis.call('EXPIRE', key, ARGV[2])
+end
 """
-"""Counts a stream for another lease. KEYS: the streams of its address. ARGV: it, LEASE_SECONDS."""
+"""Counts a stream for another lease. KEYS: as in _TAKE. ARGV: the stream, LEASE_SECONDS."""
+
+RETRY_SECONDS = 5
+"""Retry-After of a refused stream."""
+
+_LIMITS = ("streams_of_address", "streams_of_player")
+"""The names of the shares in `x-limits`, in the order of the keys of a stream."""
 
 
 class StreamSlots:
     """
-    Takes a slot of this process for each stream, and counts the streams of an address in Redis.
+    Takes a slot of this process for each stream, and counts those of address and player in Redis.
 
-    Without Redis, or while it does not answer, the limit of an address holds for this process.
+    Without Redis, or while it does not answer, their shares hold for this process. A player has
+    fewer than an address, so that one player does not shut out the others behind it.
     """
 
     def __init__(
-        self, slots: Slots, client: redis.Redis | None, *, most: int = MAX_OF_ADDRESS
+        self,
+        slots: Slots,
+        client: redis.Redis | None,
+        *,
+        most: tuple[int, int] = (MAX_STREAMS_OF_ADDRESS, MAX_STREAMS_OF_PLAYER),
     ) -> None:
         self._slots = slots
         self._most = most
         self._client = client
         self._take = None if client is None else client.register_script(_TAKE)
         self._renew = None if client is None else client.register_script(_RENEW)
-        self._held: dict[str, str] = {}  # by stream: its address
-        self._own = dict[str, int]()  # by address: its streams in this process
+        self._held: dict[str, tuple[str, ...]] = {}  # by stream: its address and its player
+        self._own = dict[str, int]()  # by address and by player: streams in this process
         self._lock = threading.Lock()
         self._retry_at = 0.0
         self._renewing = False
-        self._ended = SimpleQueue[tuple[str, str]]()  # address and id
+        self._ended = SimpleQueue[tuple[tuple[str, ...], str]]()  # whose, and its id
 
-    def acquire(self, address: str) -> str | None:
-        """Return the id of a new stream for `release`; None if no slot is free for its address."""
+    def acquire(self, address: str, player: UUID | None = None) -> str:
+        """
+        Return the id of a new stream for `release`.
+
+        Raises Refusal `rate-limited` if the address or the player has its share, `unavailable` if
+        no slot of this process is free.
+        """
+        whose = (address,) if player is None else (address, str(player))
         if not self._slots.acquire(address):
-            return None
+            if self._slots.are_free():
+                raise _refused(_LIMITS[0])
+            raise Refusal("unavailable", said("limit.streams"), retry_after=RETRY_SECONDS)
         stream = token_hex(8)
         with self._lock:
-            free = self._own.get(address, 0) < self._most
-            if free:
-                self._own[address] = self._own.get(address, 0) + 1
-                self._held[stream] = address
-        if not free:
+            held = [self._own.get(one, 0) for one in whose]
+            full = [
+                i
+                for i, (own, most) in enumerate(zip(held, self._most, strict=False))
+                if own >= most
+            ]
+            if not full:
+                self._own.update({one: own + 1 for one, own in zip(whose, held, strict=True)})
+                self._held[stream] = whose
+        if full:
             self._slots.release(address)
-            return None
-        if not self._counted(stream, address):
+            raise _refused(_LIMITS[full[0]])
+        reached = self._counted(stream, whose)
+        if reached:
             self.release(stream)
-            return None
+            raise _refused(_LIMITS[reached - 1])
         return stream
 
     def release(self, stream: str) -> None:
         """Release the slot of a stream, once."""
         with self._lock:
-            address = self._held.pop(stream, None)
-            if address is None:
+            whose = self._held.pop(stream, None)
+            if whose is None:
                 return
-            self._own[address] -= 1
-            if not self._own[address]:
-                del self._own[address]
+            for one in whose:
+                self._own[one] -= 1
+                if not self._own[one]:
+                    del self._own[one]
             tell = self._renewing
-        self._slots.release(address)
+        self._slots.release(whose[0])
         if tell:
-            self._ended.put((address, stream))  # an event loop calls this, and must not wait
+            self._ended.put((whose, stream))  # an event loop calls this, and must not wait
 
     def renew(self) -> None:
         """Renew the leases of all streams of this process."""
@@ -99,22 +135,26 @@ class StreamSlots:
         if self._renew is None or not held:
             return
         try:
-            for stream, address in held.items():
-                self._renew(keys=[_key(address)], args=[stream, LEASE_SECONDS])
+            for stream, whose in held.items():
+                self._renew(keys=_keys(whose), args=[stream, LEASE_SECONDS])
         except (redis.RedisError, OSError):
             self._retry_at = time.monotonic() + REDIS_RETRY_SECONDS
 
-    def _counted(self, stream: str, address: str) -> bool:
-        """Return whether Redis counted the stream, or does not answer."""
+    def _counted(self, stream: str, whose: tuple[str, ...]) -> int:
+        """Return 0 if Redis counted the stream, or does not answer; else whose share is used up."""
         if self._take is None or time.monotonic() < self._retry_at:
-            return True
+            return 0
         try:
-            taken = self._take(keys=[_key(address)], args=[stream, self._most, LEASE_SECONDS])
+            reached = int(
+                self._take(
+                    keys=_keys(whose), args=[stream, str(LEASE_SECONDS), *map(str, self._most)]
+                )
+            )
         except (redis.RedisError, OSError):
             self._retry_at = time.monotonic() + REDIS_RETRY_SECONDS
-            return True
+            return 0
         self._start_renewing()
-        return bool(taken)
+        return reached
 
     def _start_renewing(self) -> None:
         with self._lock:
@@ -127,21 +167,27 @@ class StreamSlots:
         due = time.monotonic() + LEASE_SECONDS / 3
         while True:
             try:
-                address, stream = self._ended.get(timeout=max(0.0, due - time.monotonic()))
+                whose, stream = self._ended.get(timeout=max(0.0, due - time.monotonic()))
             except Empty:
                 self.renew()
                 due = time.monotonic() + LEASE_SECONDS / 3
                 continue
-            self._end(address, stream)
+            self._end(whose, stream)
 
-    def _end(self, address: str, stream: str) -> None:
+    def _end(self, whose: tuple[str, ...], stream: str) -> None:
         """Take a stream off the count; if Redis does not answer, its lease ends soon."""
         if self._client is not None and time.monotonic() >= self._retry_at:
             try:
-                self._client.zrem(_key(address), stream)
+                for key in _keys(whose):
+                    self._client.zrem(key, stream)
             except (redis.RedisError, OSError):
                 self._retry_at = time.monotonic() + REDIS_RETRY_SECONDS
 
 
-def _key(address: str) -> str:
-    return f"shithead.streams.{address}"
+def _keys(whose: tuple[str, ...]) -> list[str]:
+    return [f"shithead.streams.{one}" for one in whose]
+
+
+def _refused(limit: str) -> Refusal:
+    detail = said(f"limit.{limit}")
+    return Refusal("rate-limited", detail, limit=limit, retry_after=RETRY_SECONDS)

@@ -31,6 +31,7 @@ from service.api.conventions.etags import expected_versions, versioned
 from service.api.conventions.idempotency import change_response
 from service.api.conventions.paging import listed
 from service.api.conventions.responses import json_response, page
+from service.api.following import slot_for_poll
 from service.api.operation import (
     Call,
     InviteHeaders,
@@ -40,7 +41,6 @@ from service.api.operation import (
     blueprint,
     operation,
 )
-from service.api.parsing import caller_address
 from service.application.tables.record import TableRequest
 from service.domain.events import Clock, Entropy
 
@@ -148,7 +148,7 @@ def table(call: Call, table_id: UUID) -> Response:
     after = version if call.query["after"] is None else call.query["after"]
     if call.query["wait"] and version == after:
         waiting = context().waiting
-        with waiting.slots.slot(caller_address()) as free:
+        with slot_for_poll() as free:
             changed = free and waiting.until_not(
                 table_id,
                 lambda: services().tables.version(table_id),

@@ -309,6 +309,11 @@ class Slots:
         with self._lock:
             return self._held[address]
 
+    def are_free(self) -> bool:
+        """Return whether a slot is free, for an address that does not have its share."""
+        with self._lock:
+            return self._free > 0
+
     def release(self, address: str) -> None:
         """Release a slot of an address."""
         with self._lock:

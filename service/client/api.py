@@ -11,6 +11,7 @@ import urllib.request
 import uuid
 from collections.abc import Callable, Generator, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
+from email.message import Message
 from types import MappingProxyType
 from typing import Any, Final, TypeVar
 from urllib.parse import urlsplit
@@ -228,6 +229,7 @@ class Api:
             try:
                 with self._opened(request) as answer:
                     data = bytes(answer.read(MAX_RESPONSE + 1))
+                    waits = "Retry-After" in answer.headers
             except (OSError, http.client.HTTPException) as error:
                 fault = _Fault(NotAnswered(f"{self.url} does not answer: {why_silent(error)}"))
             except _Fault as error:
@@ -235,6 +237,8 @@ class Api:
             else:
                 if len(data) > MAX_RESPONSE:
                     raise NotAnswered(f"{self.url} sends more than {MAX_RESPONSE} bytes")
+                if waits:  # a long poll that found no place to wait
+                    time.sleep(_pause(answer.headers))
                 return data
             self._wait(fault, failed, tries)
         raise NotAnswered(f"{self.url} does not answer")
@@ -247,7 +251,7 @@ class Api:
             refused = _refused(error)
             if error.code not in (429, 503):
                 raise refused from None
-            raise _Fault(refused, _pause(error)) from None
+            raise _Fault(refused, _pause(error.headers)) from None
         return answer
 
     def _wait(self, fault: _Fault, failed: int, tries: int) -> None:
@@ -308,7 +312,7 @@ def why_silent(error: Exception) -> str:
     return str(getattr(reason, "strerror", None) or reason or type(error).__name__)
 
 
-def _pause(error: urllib.error.HTTPError) -> float:
+def _pause(headers: Message) -> float:
     """Return the seconds to wait: `Retry-After`, at most 10; 1 if it is missing or a date."""
-    after = error.headers.get("Retry-After", "")
+    after = headers.get("Retry-After", "")
     return min(float(after), 10.0) if after.isdecimal() else 1.0

@@ -10,6 +10,7 @@ from typing import Any
 import orjson
 import pytest
 
+from service.application.errors import Refusal
 from service.application.games import hands
 from service.shx.bundle import read_bundle
 from service.store.events import StoreUnavailable
@@ -157,10 +158,15 @@ def test_an_error_in_the_course_of_an_answer_is_its_last_line_and_frees_its_slot
 def test_no_more_answers_are_sent_at_once_than_there_are_slots(ada: Person, world: World) -> None:
     streams = world.app.extensions["shithead"].streams
     held = []
-    while (slot := streams.acquire("127.0.0.1")) is not None:
-        held.append(slot)
+    with pytest.raises(Refusal):
+        while True:
+            held.append(streams.acquire("127.0.0.1"))
     for path in ("hands", "hands.tar"):
-        assert problem_of(ada.get(f"/v1/players/{ada.id}/{path}")) == "unavailable"
+        refused = ada.get(f"/v1/players/{ada.id}/{path}")
+        assert (problem_of(refused), refused.json["limit"]) == (
+            "rate-limited",
+            "streams_of_address",
+        )
     for slot in held:
         streams.release(slot)
     assert ada.call("HEAD", f"/v1/players/{ada.id}/hands").status_code == 200

@@ -284,12 +284,44 @@ def test_a_stop_ends_streams_without_the_end_of_the_log(
     answer.close()
 
 
+@pytest.mark.parametrize("of", ["game", "table", "own"])
+def test_a_long_poll_that_was_not_waited_says_when_to_poll_again(
+    world: World, ada: Person, of: str
+) -> None:
+    """A client that polls instead of following would else become a busy loop."""
+    table = ada.table("open")
+    game = ada.game()
+    paths = {
+        "game": (game, ada.get(game).json["version"]),
+        "table": (
+            f"/v1/tables/{table['id']}",
+            ada.get(f"/v1/tables/{table['id']}").json["version"],
+        ),
+        "own": ("/v1/players/me/stream", ada.get("/v1/players/me/stream").json["next"]),
+    }
+    path, after = paths[of]
+    slots = parts_of(world).waiting.slots
+    while slots.acquire("127.0.0.1"):
+        pass
+    answer = ada.get(f"{path}?after={after}&wait=20")
+    assert (answer.status_code, answer.headers["Retry-After"]) == (200, "2")
+    slots.release("127.0.0.1")
+    waited = ada.get(f"{path}?after={after}&wait=1")
+    assert (waited.status_code, waited.headers.get("Retry-After")) == (200, None)
+
+
 def test_a_stream_without_a_free_slot_is_refused(world: World, ada: Person, way: str) -> None:
     game = ada.game()
     slots = parts_of(world).waiting.slots
     while slots.acquire("127.0.0.1"):
         pass
-    assert problem_of(ada.get(f"{game}/stream", buffered=False)) == "unavailable"
+    refused = ada.get(f"{game}/stream", buffered=False)
+    assert (problem_of(refused), refused.json["limit"]) == ("rate-limited", "streams_of_address")
+    while slots.acquire("127.0.0.2"):
+        pass
+    with structlog.testing.capture_logs() as lines:
+        assert problem_of(ada.get(f"{game}/stream", buffered=False)) == "unavailable"
+    assert [line["log_level"] for line in lines if line["event"] == "request"] == ["info"]
     slots.release("127.0.0.1")
     answer, _ = follow(ada, game, 0)
     answer.close()

@@ -88,9 +88,9 @@ def test_live_readers_at_their_limit_do_not_block_calls(service: Running, way: s
             assert stream.status == 200
             assert one_event(stream)["id"] == "0"
         with reading(port, f"{game}/stream") as refused:
-            assert refused.status == 503
+            assert refused.status == 429
             assert refused.getheader("Retry-After")
-            assert json.loads(refused.read())["type"] == "/problems/unavailable"
+            assert json.loads(refused.read())["limit"] == "streams_of_address"
         unchanged: Any = ada.get(f"{game}?after={version}&wait=30")
         assert unchanged["version"] == version
         assert ada.post(f"{game}/moves", {"type": "forfeit"})["version"] > version

@@ -1,7 +1,7 @@
 /**
  * The events of a game as they happen: from a stream, or polled where a stream cannot be used.
  *
- * The log is polled if the server has no slot for another stream (503), while the page is hidden, because a browser
+ * The log is polled if there is no slot for another stream (429, 503), while the page is hidden, because a browser
  * opens only six connections to a server over HTTP/1.1, and if a proxy holds the stream back.
  */
 
@@ -58,7 +58,7 @@ export async function* live(game, after, { signal, onstate = () => {} }) {
       if (signal.aborted) return;
       if (error instanceof Problem && [401, 403, 404, 409].includes(error.status)) throw error;
       if (error instanceof Mute) mutes += 1;
-      polls = error instanceof Mute || (error instanceof Problem && error.status === 503);
+      polls = error instanceof Mute || (error instanceof Problem && [429, 503].includes(error.status));
       if (!polls) onstate(false);
     }
     if (polls) {
