@@ -70,7 +70,7 @@ GRANT SELECT ON trail TO shithead_auditor;
 
 REVOKE ALL ON FUNCTION
     append_events, append_stream, open_stream, refuse_version, keep_answer, summarise_game,
-    summarise_table, refuse_change, refuse_delete, check_archived, archive_stream, claim_outbox,
+    summarise_table, refuse_change, refuse_delete, check_archived, archive_stream, drop_outbox,
     purge_answers, create_player, erase_player,
     record_attempt, check_refusals, record_reading, save_ruleset, come_back, put_off,
     summarise_dispute, keep_facts, try_append_events, append_game_move,
@@ -154,7 +154,7 @@ TO shithead_service;
 GRANT EXECUTE ON FUNCTION purge_refusals, purge_players TO shithead_service;
 
 GRANT EXECUTE ON FUNCTION
-    append_events, claim_outbox, purge_answers, create_player, record_attempt, record_reading,
+    append_events, drop_outbox, purge_answers, create_player, record_attempt, record_reading,
     save_ruleset, come_back, put_off, keep_facts, try_append_events, append_game_move
 TO shithead_service;
 

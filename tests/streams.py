@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from typing import Any
 from uuid import UUID, uuid4
@@ -17,6 +17,7 @@ from service.store.directory import Directory
 from service.store.events import (
     Commit,
     EventStore,
+    OutboxRow,
     QuotaKind,
     StoredAnswer,
     StreamAppend,
@@ -186,3 +187,12 @@ def register(directory: Directory, name: str = "Ann") -> UUID:
         at=THEN,
     )
     return player
+
+
+def passed_on(
+    store: EventStore, *, topic: str, limit: int, older_than: datetime
+) -> Sequence[OutboxRow]:
+    """Remove and return rows of the outbox, as a relay that has passed them on."""
+    rows = store.outbox(topic=topic, limit=limit, older_than=older_than)
+    store.drop_outbox(rows)
+    return rows

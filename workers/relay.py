@@ -18,6 +18,7 @@ from service.runtime.tracing import SpanName
 from service.store.events import StoreUnavailable
 
 INTERVAL = 0.5  # seconds between two rounds
+AFTER_FAILURE = 1.0  # the same after an error
 BATCH = 500  # rows of a round
 OLDER_THAN = timedelta(seconds=1)
 """Minimum age of a row; most commits have notified the readers, so new rows can wait."""
@@ -32,12 +33,14 @@ class Relay:
 
     def pass_on(self) -> int:
         """
-        Remove rows from the outbox, publish the newest versions; return the row count.
+        Publish the newest versions in the outbox, wake webhooks, remove the rows; return how many.
 
-        Readers listen to the id alone, so tables and disputes are published as games are.
+        In this order: a row whose relay dies or fails in between is passed on again, by it or
+        by another one. Readers listen to the id alone, so tables and disputes are published as
+        games are.
         """
-        before = self._services.world.now() - OLDER_THAN
-        rows = self._services.store.claim_outbox(topic=GAME_TOPIC, limit=BATCH, older_than=before)
+        store, before = self._services.store, self._services.world.now() - OLDER_THAN
+        rows = store.outbox(topic=GAME_TOPIC, limit=BATCH, older_than=before)
         versions: dict[UUID, list[int]] = {}
         for row in sorted(rows, key=lambda row: row.version):
             versions.setdefault(row.stream, []).append(row.version)
@@ -47,6 +50,7 @@ class Relay:
             with tracing.continued(SpanName.RELAY, known):
                 self._services.notifier.moved(game, passed[-1], wake=False)
         self._services.webhooks.wake(versions.keys())
+        store.drop_outbox(rows)
         return len(rows)
 
     def enqueue_webhooks(self) -> int:
@@ -67,13 +71,18 @@ class Relay:
     def run(self, stopped: Callable[[], bool]) -> None:
         """Run rounds until `stopped` returns true."""
         while not stopped():
-            try:
-                passed = self.pass_on()
-                self.enqueue_webhooks()
+            passed, claimed = self._guarded(self.pass_on), self._guarded(self.enqueue_webhooks)
+            if passed is not None and claimed is not None:
                 ROUNDS.labels("relay").set_to_current_time()
-                if passed == BATCH:
-                    continue
-            except StoreUnavailable as error:
-                self._log.warning("database does not answer", error=str(error))
-                time.sleep(1)
-            time.sleep(INTERVAL)
+            if passed != BATCH:
+                time.sleep(INTERVAL if passed is not None else AFTER_FAILURE)
+
+    def _guarded(self, part: Callable[[], int]) -> int | None:
+        """Return what a part of a round returns; None after an error, which ends nothing."""
+        try:
+            return part()
+        except StoreUnavailable as error:
+            self._log.warning("database does not answer", error=str(error))
+        except Exception:  # noqa: BLE001 - the rows stay; an alarm reports missing successes
+            self._log.exception("a round of the relay failed")
+        return None

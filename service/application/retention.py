@@ -92,12 +92,12 @@ class Purging:
         Without a relay their number would grow. Rows for the public log and the statistics are
         pending work, and are retained at any age.
         """
-        return self._deleted(
-            self._retention.wake_ups,
-            lambda before: len(
-                self._store.claim_outbox(topic=GAME_TOPIC, limit=BATCH, older_than=before)
-            ),
-        )
+        return self._deleted(self._retention.wake_ups, self._drop_wake_ups)
+
+    def _drop_wake_ups(self, before: datetime) -> int:
+        rows = self._store.outbox(topic=GAME_TOPIC, limit=BATCH, older_than=before)
+        self._store.drop_outbox(rows)
+        return len(rows)
 
     def seeks(self) -> int:
         """Delete a batch of seeks that are over; return its size, at most MANY."""

@@ -72,6 +72,9 @@ TRANSACTION_CONFLICTS = (psycopg.errors.SerializationFailure, psycopg.errors.Dea
 """Errors of a transaction that was rolled back and can be repeated."""
 
 
+TRIES = 3
+"""Attempts of a statement after deadlocks and serialization failures."""
+
 CANCEL_SECONDS = 1.0
 """Timeout for cancelling a statement."""
 
@@ -193,12 +196,21 @@ class Database:
 
     def change(self, name: str, *values: object) -> list[tuple[Any, ...]]:
         """
-        Return the rows of the query `name`; it is sent only once.
+        Return the rows of the query `name`; it is sent again only after conflicts of transactions.
 
         Raises NotSent if no connection is available. Raises TooSlow if no answer came in time,
         and StoreUnavailable if the connection broke: the database may have written then. Raises
-        psycopg.Error if the database refused the query and wrote nothing.
+        StoreUnavailable after TRIES conflicts, which were all rolled back, and psycopg.Error if
+        the database refused the query and wrote nothing.
         """
+        for _ in range(TRIES):
+            try:
+                return self._sent(name, values)
+            except TRANSACTION_CONFLICTS as error:
+                conflict = error
+        raise StoreUnavailable("the transaction conflicts with others") from conflict
+
+    def _sent(self, name: str, values: Sequence[object]) -> list[tuple[Any, ...]]:
         try:
             with self._connection() as connection:
                 return connection.rows(query(name), values)
@@ -383,14 +395,18 @@ class Repository:
         return int(str(self._write(name, *values)))
 
     def _write(self, name: str, *values: object) -> object:
+        """Return the one result of the function behind the query `name`; raises as `_call`."""
+        return self._call(name, *values)[0][0]
+
+    def _call(self, name: str, *values: object) -> list[tuple[Any, ...]]:
         """
-        Return the result of the function behind the query `name`.
+        Return the rows of the function behind the query `name`.
 
         Raises PlayerErased, TokenEnded, HandRunning, QuotaFull, StoreUnavailable, or another
         StoreError.
         """
         try:
-            return self._database.change(name, *values)[0][0]
+            return self._database.change(name, *values)
         except psycopg.Error as error:
             if error.sqlstate == "SH401":
                 raise PlayerErased("a player has been erased") from error

@@ -220,11 +220,15 @@ class EventStore(Protocol):
     def answer(self, caller: UUID, request_key: bytes) -> StoredAnswer | None:
         """Return the stored answer to a request."""
 
-    def claim_outbox(self, *, topic: str, limit: int, older_than: datetime) -> Sequence[OutboxRow]:
-        """
-        Remove and return the oldest rows of a topic, at most `limit`, written before `older_than`.
+    def outbox(self, *, topic: str, limit: int, older_than: datetime) -> Sequence[OutboxRow]:
+        """Return the oldest rows of a topic, at most `limit`, written before `older_than`."""
 
-        If a crash loses these rows, the sweeper still finds the games that are due.
+    def drop_outbox(self, rows: Sequence[OutboxRow]) -> None:
+        """
+        Delete rows of one topic that were passed on.
+
+        Two processes may pass on the same rows. Those of the public log and the statistics stay:
+        they are deleted with what they ask for.
         """
 
     def purge_answers(self, *, older_than: datetime) -> int:

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import contextlib
 from base64 import b64encode
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from datetime import datetime
 from typing import Any, Final, NoReturn, cast
 from uuid import UUID
@@ -16,14 +15,7 @@ from service.runtime import tracing
 from service.runtime.tracing import Attribute, SpanName, Value
 from service.shx.bundle import Bundle
 from service.store.archive import Bundles
-from service.store.database import (
-    TRANSACTION_CONFLICTS,
-    Database,
-    NotSent,
-    TooSlow,
-    as_json,
-    quota_values,
-)
+from service.store.database import Database, NotSent, TooSlow, as_json, quota_values
 from service.store.events import (
     Admission,
     AnswerConflict,
@@ -226,9 +218,6 @@ def _bytes(value: bytes) -> str:
     return b64encode(value).decode()
 
 
-_TRIES = 3  # attempts of a commit, after deadlocks and serialization failures
-
-
 class PostgresStore:
     """
     Events in PostgreSQL, written by one function in one round trip.
@@ -266,16 +255,14 @@ class PostgresStore:
         """Write a commit; `move` has the arguments of `append_game_move`, if it is a move."""
         try:
             if move is None:
-                returned = _repeated(self._append_events, encode_commit(commit))
+                returned = self._append_events(encode_commit(commit))
             else:
-                returned = _repeated(self._moves.append, *move)
+                returned = self._moves.append(*move)
         except (NotSent, TooSlow):
             raise
         except StoreUnavailable:
             if not self._was_written(commit):
                 raise
-        except TRANSACTION_CONFLICTS as error:
-            raise StoreUnavailable("the transaction conflicts with others") from error
         except psycopg.Error as error:
             _raise_error(error)
         else:
@@ -324,14 +311,28 @@ class PostgresStore:
             )
         return None
 
-    def claim_outbox(self, *, topic: str, limit: int, older_than: datetime) -> Sequence[OutboxRow]:
-        """Remove and return the oldest rows of a topic, written before `older_than`."""
-        rows = self._database.change("claim_outbox", topic, limit, older_than)
+    def outbox(self, *, topic: str, limit: int, older_than: datetime) -> Sequence[OutboxRow]:
+        """Return the oldest rows of a topic, at most `limit`, written before `older_than`."""
+        rows = self._database.fetch("read_outbox", topic, limit, older_than)
         return [OutboxRow(stream=stream, version=version, topic=topic) for stream, version in rows]
+
+    def drop_outbox(self, rows: Sequence[OutboxRow]) -> None:
+        """Delete rows of one topic that were passed on."""
+        for topic in {row.topic for row in rows}:
+            named = [(row.stream, row.version) for row in rows if row.topic == topic]
+            streams, versions = zip(*named, strict=True)
+            self._changed("drop_outbox", topic, list(streams), list(versions))
 
     def purge_answers(self, *, older_than: datetime) -> int:
         """Delete a batch of answers stored before a time; return its size, 0 if none are left."""
-        return int(self._database.change("purge_answers", older_than)[0][0])
+        return self._changed("purge_answers", older_than)
+
+    def _changed(self, name: str, *values: object) -> int:
+        """Return the number of rows that a function changed; raises StoreError."""
+        try:
+            return int(self._database.change(name, *values)[0][0])
+        except psycopg.Error as error:
+            _raise_error(error)
 
     def _archived(self, stream: UUID) -> Bundle:
         """Return the bundle of a stream whose events are not in the database."""
@@ -361,14 +362,6 @@ class PostgresStore:
         except StoreUnavailable:
             return False
         return bool(rows) and rows[0][0] == first.events[0]
-
-
-def _repeated(write: Callable[..., Returned], *arguments: object) -> Returned:
-    """Return what `write` returns; it is called again after conflicts of transactions."""
-    for _ in range(_TRIES - 1):
-        with contextlib.suppress(*TRANSACTION_CONFLICTS):
-            return write(*arguments)
-    return write(*arguments)
 
 
 def _described(commit: Commit, *, is_move: bool) -> dict[Attribute, Value]:

@@ -126,7 +126,7 @@ class WebhookRepository(Repository):
         Of one origin at most `share` are claimed at a time, and `unproven` of these did not
         succeed at their last request.
         """
-        rows = self._database.change("claim_webhooks", at, until, most, share, unproven)
+        rows = self._call("claim_webhooks", at, until, most, share, unproven)
         return [(player, claim) for player, claim in rows]
 
     def begin_webhook(self, player: UUID, claim: int, at: datetime, *, until: datetime) -> bool:

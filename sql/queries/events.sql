@@ -19,9 +19,17 @@ SELECT key_id, ciphertext FROM secrets WHERE game_id = $1::uuid
 -- $1 caller, $2 request key
 SELECT body_hash, sealed FROM answers WHERE caller = $1::uuid AND request_key = $2::bytea
 
--- claim_outbox: delete and return rows of the outbox.
+-- read_outbox: the oldest rows of a topic; they stay until they are dropped.
 -- $1 topic, $2 row limit, $3 only those written before
-SELECT stream_id, version FROM claim_outbox($1::text, $2::integer, $3::timestamptz)
+SELECT stream_id, version
+FROM outbox
+WHERE topic = $1::text AND created_at < $3::timestamptz
+ORDER BY created_at
+LIMIT $2::integer
+
+-- drop_outbox: delete rows of a topic that were passed on; returns how many.
+-- $1 topic, $2 streams, $3 their versions
+SELECT drop_outbox($1::text, $2::uuid[], $3::integer[])
 
 -- purge_answers: delete answers stored before a time.
 -- $1 time

@@ -17,7 +17,17 @@ from service.store.events import (
     StreamKind,
 )
 from tests.changed import replace
-from tests.streams import SEAL, answer, append, commit, game_summary, head_of, lines_of, linked
+from tests.streams import (
+    SEAL,
+    answer,
+    append,
+    commit,
+    game_summary,
+    head_of,
+    lines_of,
+    linked,
+    passed_on,
+)
 
 LATER = datetime.now(UTC) + timedelta(days=1)
 
@@ -185,7 +195,7 @@ def test_a_conflict_in_one_stream_leaves_the_others_unwritten(
     assert store.read(other) is None
     assert store.answer(stored.caller, stored.request_key) is None
     assert store.secret(other) is None
-    assert not store.claim_outbox(topic="game", limit=9, older_than=LATER)
+    assert not passed_on(store, topic="game", limit=9, older_than=LATER)
 
 
 def test_an_answer_is_stored_with_the_effect_of_its_request(store: EventStore) -> None:
@@ -254,18 +264,20 @@ def test_a_secret_is_never_replaced(store: EventStore) -> None:
     assert lines_of(store, secret.game) == (b"a",)
 
 
-def test_each_outbox_row_is_claimed_once_by_topic_and_age(store: EventStore) -> None:
+def test_each_outbox_row_stays_until_it_is_dropped(store: EventStore) -> None:
     topics = ("game", "game", "another", "log", "statistics")
     rows = [OutboxRow(stream=uuid4(), version=1, topic=topic) for topic in topics]
     for row in rows:
         store.commit(commit(append(row.stream, b"a"), outbox=(row,)))
     before = datetime.now(UTC) - timedelta(days=1)
-    assert not store.claim_outbox(topic="game", limit=9, older_than=before)
-    first = store.claim_outbox(topic="game", limit=1, older_than=LATER)
-    rest = store.claim_outbox(topic="game", limit=9, older_than=LATER)
-    assert len(first) == 1
-    assert {*first, *rest} == set(rows[:2])
-    assert not store.claim_outbox(topic="game", limit=9, older_than=LATER)
-    assert list(store.claim_outbox(topic="another", limit=9, older_than=LATER)) == [rows[2]]
-    for topic in ("log", "statistics"):  # deleted with what they ask for, not claimed
-        assert not store.claim_outbox(topic=topic, limit=9, older_than=LATER)
+    assert not store.outbox(topic="game", limit=9, older_than=before)
+    for _ in range(2):
+        assert list(store.outbox(topic="game", limit=9, older_than=LATER)) == rows[:2]
+    assert list(passed_on(store, topic="game", limit=1, older_than=LATER)) == rows[:1]
+    assert list(passed_on(store, topic="game", limit=9, older_than=LATER)) == rows[1:2]
+    store.drop_outbox(rows[:2])  # by a second relay
+    assert not store.outbox(topic="game", limit=9, older_than=LATER)
+    store.drop_outbox(rows)
+    for row in rows[3:]:  # deleted with what they ask for alone
+        assert list(store.outbox(topic=row.topic, limit=9, older_than=LATER)) == [row]
+    assert not store.outbox(topic="another", limit=9, older_than=LATER)

@@ -19,7 +19,7 @@ from service.store.events import (
     StreamConflict,
 )
 from tests.changed import replace
-from tests.streams import answer, append, commit, lines_of, new_game, new_table, unlinked
+from tests.streams import answer, append, commit, lines_of, new_game, new_table, passed_on, unlinked
 
 LATER = datetime.now(UTC) + timedelta(days=1)
 
@@ -54,7 +54,7 @@ def test_a_move_is_stored_with_its_answer_and_its_outbox_row(store: EventStore) 
     store.commit(move(store, game, b"a", expected=1, stored=stored))
     assert lines_of(store, game)[1:] == (b"a",)
     assert store.answer(stored.caller, stored.request_key) == stored
-    [row] = store.claim_outbox(topic="game", limit=10, older_than=LATER)
+    [row] = passed_on(store, topic="game", limit=10, older_than=LATER)
     assert (row.stream, row.version) == (game, 2)
 
 

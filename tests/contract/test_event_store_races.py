@@ -8,7 +8,7 @@ from datetime import UTC, datetime, timedelta
 from uuid import uuid4
 
 from service.store.events import AnswerConflict, EventStore, OutboxRow, StreamConflict
-from tests.streams import answer, append, commit, head_of, lines_of, unlinked
+from tests.streams import answer, append, commit, head_of, lines_of, passed_on, unlinked
 
 LATER = datetime.now(UTC) + timedelta(days=1)
 
@@ -123,18 +123,18 @@ def test_commits_to_the_same_streams_in_different_orders_do_not_deadlock(
     assert len(lines_of(store, streams[0])) == 41
 
 
-def test_two_relays_never_claim_the_same_row(store: EventStore) -> None:
+def test_relays_at_the_same_time_pass_on_every_row_and_leave_none(store: EventStore) -> None:
     rows = [OutboxRow(stream=uuid4(), version=1, topic="game") for _ in range(60)]
     for row in rows:
         store.commit(commit(append(row.stream, b"a"), outbox=(row,)))
 
-    def claim(_: int) -> list[OutboxRow]:
+    def relay(_: int) -> list[OutboxRow]:
         got: list[OutboxRow] = []
-        while part := store.claim_outbox(topic="game", limit=5, older_than=LATER):
+        while part := passed_on(store, topic="game", limit=5, older_than=LATER):
             got += part
         return got
 
     with ThreadPoolExecutor(4) as pool:
-        got = [row for part in pool.map(claim, range(4)) for row in part]
-    assert len(got) == len(rows)
+        got = [row for part in pool.map(relay, range(4)) for row in part]
     assert set(got) == set(rows)
+    assert not store.outbox(topic="game", limit=9, older_than=LATER)

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from datetime import UTC, datetime, timedelta
+from functools import partial
 from typing import Any
 from uuid import UUID
 
@@ -12,6 +13,7 @@ import pytest
 from service.application.calls import Caller, Idempotency, RegisteredPlayer
 from service.bootstrap import Services
 from service.domain.events import Clock
+from service.store.events import StoreError
 from tests.worlds.fake_world import Deployment, one_move, open_game, post, sliced, version_of
 from workers import relay as relay_module
 from workers.relay import Relay
@@ -195,6 +197,45 @@ def test_two_relays_pass_on_each_row_once(
         open_game(services, ada, BOTS)
     other = Relay(deployment.process())
     assert relay.pass_on() + other.pass_on() == 8, "a row of each game, and one of its table"
+
+
+def test_a_row_stays_until_the_webhooks_that_it_concerns_were_woken(
+    services: Services, ada: RegisteredPlayer, relay: Relay, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A relay that dies in between, or fails, does not delay them by minutes."""
+    game, woken, failing = open_game(services, ada, BOTS), list[UUID](), [True]
+
+    def wake(changed: Collection[UUID]) -> None:
+        if failing.pop():
+            raise StoreError("a constraint")
+        woken.extend(changed)
+
+    monkeypatch.setattr(services.webhooks, "wake", wake)
+    with pytest.raises(StoreError):
+        relay.pass_on()
+    failing.append(False)
+    assert relay.pass_on() == 2
+    assert game in woken
+
+
+@pytest.mark.parametrize("part", ["pass_on", "enqueue_webhooks"])
+def test_an_error_of_one_round_ends_neither_the_relay_nor_its_other_part(
+    services: Services, relay: Relay, monkeypatch: pytest.MonkeyPatch, part: str
+) -> None:
+    monkeypatch.setattr(relay_module, "INTERVAL", 0.0)
+    monkeypatch.setattr(relay_module, "AFTER_FAILURE", 0.0)
+    rounds = {"pass_on": 0, "enqueue_webhooks": 0}
+
+    def done(name: str) -> int:
+        rounds[name] += 1
+        if name == part and rounds[name] < 3:
+            raise StoreError("a constraint")
+        return 0
+
+    for name in rounds:
+        monkeypatch.setattr(relay, name, partial(done, name))
+    relay.run(lambda: rounds[part] == 4)
+    assert rounds == {"pass_on": 4, "enqueue_webhooks": 4}
 
 
 class FailingNotifier:

@@ -5,8 +5,9 @@ from __future__ import annotations
 import subprocess
 import sys
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor, as_completed
+from datetime import UTC, datetime, timedelta
 from itertools import islice
 from pathlib import Path
 from typing import Any
@@ -17,9 +18,10 @@ import pytest
 
 from service.store.database import Database, TooSlow
 from service.store.directory import Directory
-from service.store.events import StoreUnavailable, StreamConflict
+from service.store.events import OutboxRow, StoreUnavailable, StreamConflict
 from service.store.postgres_events import PostgresStore
 from tests.contract.conftest import address_of_service
+from tests.integration.test_store_purging import NUMBER_OF_WAITING
 from tests.running import wait_for
 from tests.servers import url_with_database
 from tests.streams import append, commit, lines_of
@@ -193,25 +195,30 @@ def test_a_database_that_returns_is_used_again(empty_database_url: str, database
     database.close()
 
 
-@pytest.mark.parametrize("deadlocks", [1, 9])
-def test_a_commit_rolled_back_by_a_deadlock_is_retried_and_then_unavailable(
-    database_url: str, store: PostgresStore, deadlocks: int
-) -> None:
-    """A trigger raises the error of a deadlock for the first attempts; nothing is written."""
-    stream = uuid4()
+def let_deadlock(database_url: str, table: str, *, times: int) -> None:
+    """Let a trigger raise the error of a deadlock for the first changes of a table."""
     with psycopg.connect(database_url, autocommit=True) as owner:
         for statement in (
             "CREATE SEQUENCE attempts",
             f"""CREATE FUNCTION deadlock() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN
-                IF nextval('attempts') <= {deadlocks} THEN
+                IF nextval('attempts') <= {times} THEN
                     RAISE EXCEPTION USING ERRCODE = '40P01';
                 END IF;
-                RETURN NEW;
+                RETURN NULL;
             END $$""",
-            """CREATE TRIGGER deadlocked BEFORE INSERT ON streams FOR EACH ROW
+            f"""CREATE TRIGGER deadlocked AFTER INSERT OR UPDATE OR DELETE ON {table}
                 EXECUTE FUNCTION deadlock()""",
         ):
             owner.execute(statement.encode())
+
+
+@pytest.mark.parametrize("deadlocks", [1, 9])
+def test_a_commit_rolled_back_by_a_deadlock_is_retried_and_then_unavailable(
+    database_url: str, store: PostgresStore, deadlocks: int
+) -> None:
+    """Nothing is written by the attempts that fail."""
+    stream = uuid4()
+    let_deadlock(database_url, "streams", times=deadlocks)
     if deadlocks == 1:
         store.commit(commit(append(stream, b"a")))
         assert lines_of(store, stream) == (b"a",)
@@ -219,6 +226,64 @@ def test_a_commit_rolled_back_by_a_deadlock_is_retried_and_then_unavailable(
         with pytest.raises(StoreUnavailable):
             store.commit(commit(append(stream, b"a")))
         assert store.read(stream) is None
+
+
+def shared_changes(
+    store: PostgresStore, directory: Directory
+) -> dict[str, tuple[str, Callable[[], object]]]:
+    """Return the changes that loops make of what players share, each with a table it writes."""
+    past, now = datetime.now(UTC) - timedelta(days=2), datetime.now(UTC)
+    row = OutboxRow(stream=uuid4(), version=1, topic="game")
+    return {
+        "drop outbox": ("outbox", lambda: store.drop_outbox([row])),
+        "purge answers": ("answers", lambda: store.purge_answers(older_than=past)),
+        "purge seeks": ("seeks", lambda: directory.purge_seeks(ended_before=past)),
+        "purge refusals": ("refusals", lambda: directory.purge_refusals(ended_before=past)),
+        "wake webhooks": ("webhooks", lambda: directory.wake_webhooks([uuid4()], now)),
+        "claim webhooks": (
+            "webhooks",
+            lambda: directory.claim_webhooks(now, until=now, most=9, share=9, unproven=9),
+        ),
+    }
+
+
+@pytest.mark.parametrize("deadlocks", [1, 9])
+@pytest.mark.parametrize("change", shared_changes(None, None))  # type: ignore[arg-type] # names
+def test_a_change_of_a_loop_that_deadlocks_is_retried_and_then_unavailable(
+    database_url: str, database: Database, store: PostgresStore, change: str, deadlocks: int
+) -> None:
+    """No loop sees another error than that of a database that does not answer."""
+    table, call = shared_changes(store, Directory(database))[change]
+    let_deadlock(database_url, table, times=deadlocks)
+    if deadlocks == 1:
+        call()
+    else:
+        with pytest.raises(StoreUnavailable):
+            call()
+
+
+def test_webhooks_are_woken_in_one_order(database_url: str, database: Database) -> None:
+    """Two relays that wake the same ones in different orders would deadlock."""
+    low, high = sorted((uuid4(), uuid4()))
+    row = (
+        "INSERT INTO webhooks (player_id, url, types, origin, key_id, secret, state, created_at,"
+        " due_at) VALUES (%s, '', '{}', '', '', '', 'on', now(), 'infinity')"
+    )
+    lock = "SELECT FROM webhooks WHERE player_id = %s FOR UPDATE"
+    with (
+        psycopg.connect(database_url, autocommit=True) as owner,
+        psycopg.connect(database_url) as other,
+        ThreadPoolExecutor(1) as threads,
+    ):
+        owner.execute(row, [high])
+        owner.execute(row, [low])
+        other.execute(lock, [high])
+        wake = threads.submit(Directory(database).wake_webhooks, [high, low], datetime.now(UTC))
+        wait_for(lambda: owner.execute(NUMBER_OF_WAITING).fetchone() == (1,), seconds=20)
+        with pytest.raises(psycopg.errors.LockNotAvailable):
+            owner.execute(f"{lock} NOWAIT", [low])
+        other.rollback()
+        assert wake.result(timeout=20) == 2
 
 
 def test_a_statement_over_its_time_limit_is_cancelled_and_writes_nothing(database_url: str) -> None:

@@ -169,7 +169,7 @@ WITH_A_STOLEN_CONNECTION = {
     "delays or hurries what is due": ("come_back", "put_off", "put_off_dispute", "note_able"),
     "writes the public log, which witnesses compare": ("append_log", "sign_log_head"),
     "deletes what is retained for a time": (
-        *("claim_outbox", "purge_answers", "purge_refusals", "purge_players", "purge_seeks"),
+        *("drop_outbox", "purge_answers", "purge_refusals", "purge_players", "purge_seeks"),
     ),
     "writes or deletes a player's note": ("keep_note", "delete_note"),
     "starts or ends a player's block of another": ("keep_block", "delete_block"),
@@ -269,7 +269,7 @@ def test_readers_and_auditors_read_only_their_part_and_write_nothing(
     for table in TABLES:
         assert refused(owner, f"DELETE FROM {table}"), table
     assert refused(owner, "SELECT append_events('{}')")
-    assert refused(owner, "SELECT claim_outbox('game', 1, now())")
+    assert refused(owner, "SELECT drop_outbox('game', '{}', '{}')")
 
 
 def test_public_has_no_privileges(owner: Connection) -> None:

@@ -21,6 +21,7 @@ from service.runtime.receivers import LOOKUPS_OF_ONE
 from tests.changed import replace
 from tests.receivers import receiver
 from tests.running import wait_for
+from tests.streams import passed_on
 from tests.worlds.api_world import Person, World, make_world, problem_of
 from workers import jobs, relay
 from workers.jobs import GuardedWorker
@@ -180,7 +181,7 @@ def test_a_process_that_dies_in_the_middle_loses_no_event(
         monkeypatch.setattr("service.application.webhooks.LOOK_EVERY", timedelta(seconds=0.5))
         service.until(lambda: due_within(service, ada, seconds=2))
         sat(ada, bob)
-        services.store.claim_outbox(topic="game", limit=99, older_than=services.world.now())
+        passed_on(services.store, topic="game", limit=99, older_than=services.world.now())
         wait_for(lambda: bool(services.webhooks.claim()), seconds=5)  # its job is lost
         service.until(lambda: len(local.events) == 1)
         assert local.events[0]["type"] == "hand_dealt"

@@ -115,13 +115,16 @@ class MemoryStore:
         found = self._answers.get((caller, request_key))
         return None if found is None else found[0]
 
-    def claim_outbox(self, *, topic: str, limit: int, older_than: datetime) -> Sequence[OutboxRow]:
+    def outbox(self, *, topic: str, limit: int, older_than: datetime) -> Sequence[OutboxRow]:
         with self._lock:
             due = [r for r, at in self._outbox.items() if r.topic == topic and at < older_than]
-            due = [] if topic in ("log", "statistics") else due
-            for row in due[:limit]:
-                del self._outbox[row]
             return due[:limit]
+
+    def drop_outbox(self, rows: Sequence[OutboxRow]) -> None:
+        with self._lock:
+            for row in rows:
+                if row.topic not in ("log", "statistics"):
+                    self._outbox.pop(row, None)
 
     def waiting(self, topic: str) -> Sequence[OutboxRow]:
         with self._lock:

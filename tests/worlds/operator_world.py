@@ -12,6 +12,7 @@ from uuid import UUID
 
 from service.keys import Keyring, load
 from tests.contract.conftest import address_of_service
+from tests.streams import passed_on
 from tests.worlds.api_world import Person, World, make_world
 
 LATER = datetime.now(UTC) + timedelta(days=1)
@@ -67,7 +68,7 @@ def process_outbox(world: World, game: UUID) -> None:
     services = world.services
     services.sequencer.run_once()
     services.statistics.count(game)
-    services.store.claim_outbox(topic="game", limit=1000, older_than=LATER)
+    passed_on(services.store, topic="game", limit=1000, older_than=LATER)
 
 
 def two_seats(ada: Person, bob: Person, **more: Any) -> dict[str, Any]:
