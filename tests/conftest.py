@@ -165,17 +165,15 @@ def databases(database_server: DatabaseServer, migrated_template: str) -> Iterat
 @pytest.fixture
 def database_url(databases: Databases) -> Iterator[str]:
     """Return the address of a new migrated database, as its owner."""
-    url = databases.take()
-    yield url
-    databases.give_back(url)
+    with databases.lent() as url:
+        yield url
 
 
 @pytest.fixture(scope="module")
 def module_database_url(databases: Databases) -> Iterator[str]:
     """Return the address of a migrated database for all tests of a module, as its owner."""
-    url = databases.take()
-    yield url
-    databases.give_back(url)
+    with databases.lent() as url:
+        yield url
 
 
 @pytest.fixture

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Collection
-from contextlib import suppress
+from collections.abc import Collection, Iterator
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from typing import LiteralString
 
@@ -101,6 +101,13 @@ class Databases:
     _fingerprints: dict[str, tuple[int, int]] = field(default_factory=dict)
     _connections: dict[str, psycopg.Connection] = field(default_factory=dict)
     _initial: Contents | None = None
+
+    @contextmanager
+    def lent(self) -> Iterator[str]:
+        """Yield the address of a database that equals the template, for the time of a block."""
+        url = self.take()
+        yield url
+        self.give_back(url)
 
     def take(self) -> str:
         """Return the address of a database that equals the template, as its owner."""

@@ -15,7 +15,6 @@ from service.application.errors import Refusal
 from service.application.games.entry import GameEntry
 from service.application.games.schedule import ENTROPY_SECONDS, stands_in
 from service.application.tables.record import TableRequest
-from service.bootstrap import Services
 from service.bots.registry import quick_bots
 from service.domain.events import Clock, Entropy
 from service.domain.game import EntropyState, Status
@@ -24,15 +23,13 @@ from service.shx.bundle import Bundle, read_bundle
 from service.shx.moves import intent, sign_intent
 from service.shx.shuffle import client_commit
 from service.simulation.trials import Limits, play_trials
+from service.store.database import Database
 from service.verify.evidence import OutsideEvidence
 from service.verify.report import Report
 from service.verify.verify import verify_bundle
-from tests.memory.directory import MemoryDirectory
-from tests.memory.events import MemoryStore
-from tests.memory.public_log import MemoryLog
 from tests.random_games import private_key, public_text
 from tests.unit.rulesets.random_settings import random_changes, random_options
-from tests.worlds.fake_world import KEYS, SetWorld, entry_of, legal, person, post
+from tests.worlds.fake_world import SetWorld, entry_of, legal, person, post, services_over
 
 MAX_STEPS = 4000
 
@@ -58,19 +55,10 @@ class Participant:
 class HonestTable:
     """An honest table, whose random choices all come from a seed."""
 
-    def __init__(self, seed: int, ruleset: str | None = None) -> None:
+    def __init__(self, url: str, seed: int, ruleset: str | None = None) -> None:
         self.chance = random.Random(seed)
         self.world = SetWorld(seed)
-        store = MemoryStore(clock=self.world.now)
-        self.services = Services(
-            log_store=MemoryLog(),
-            store=store,
-            directory=MemoryDirectory(store),
-            keyring=KEYS,
-            origin="tests.example",
-            world=self.world,
-            trials=FewTrials(),
-        )
+        self.services = services_over(Database(url, size=2), world=self.world, trials=FewTrials())
         self.nonce = 0
         self.values: dict[tuple[UUID, int], bytes] = {}
         self.people = [self._new_participant(n) for n in range(6)]

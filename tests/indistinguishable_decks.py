@@ -31,11 +31,11 @@ from service.domain.game import Game, new_game
 from service.runtime.config import Settings
 from service.shx.archives import read_zip
 from service.shx.shuffle import Shuffle, derive
+from service.store.database import Database
 from tests.changed import replace
-from tests.memory.directory import MemoryDirectory
-from tests.memory.events import MemoryStore
-from tests.memory.public_log import MemoryLog
-from tests.worlds.fake_world import KEYS, Deployment, SetWorld, Wakes, entry_of, legal, lines_of
+from tests.databases import Databases
+from tests.worlds.fake_world import SetWorld, Wakes, entry_of, legal, lines_of, services_over
+from tests.worlds.memory_log import MemoryLog
 
 Deck = tuple[Card, ...]
 Viewer = Seat | None
@@ -75,7 +75,7 @@ class Service:
     ruleset: str
     people: int
     bots: tuple[str, ...] = ()
-    url: str | None = None  # of a database; None: in-memory stores
+    url: str  # of a database
     options: Mapping[str, Any] = field(default_factory=dict)
     world: SetWorld = field(default_factory=lambda: SetWorld(seed=9))
     notifier: Wakes = field(default_factory=Wakes)
@@ -145,14 +145,8 @@ class Service:
         )
 
     def _composed(self) -> Services:
-        if self.url is not None:
-            return Deployment(url=self.url, world=self.world, notifier=self.notifier).process()
-        store = MemoryStore(clock=self.world.now)
-        return Services(
-            store=store,
-            directory=MemoryDirectory(store),
-            keyring=KEYS,
-            origin="tests.example",
+        return services_over(
+            Database(self.url, size=2),
             world=self.world,
             notifier=self.notifier,
             log_store=self.log,
@@ -178,15 +172,28 @@ class Service:
 
 
 @contextmanager
-def dealt(ruleset: str, people: int, deck: Deck | None = None, **more: Any) -> Iterator[Service]:
-    """Yield a service that deals `deck`; if that is None, the deck of its seed."""
+def dealt(
+    databases: Databases, ruleset: str, people: int, deck: Deck | None = None, **more: Any
+) -> Iterator[Service]:
+    """Yield a service on a new database that deals `deck`; if that is None, that of its seed."""
+    with databases.lent() as url, dealt_at(url, ruleset, people, deck, **more) as service:
+        yield service
+
+
+@contextmanager
+def dealt_at(
+    url: str, ruleset: str, people: int, deck: Deck | None = None, **more: Any
+) -> Iterator[Service]:
+    """Yield a service like `dealt`, on the database at `url`."""
 
     def chosen(**given: Any) -> Shuffle:
         shuffle = derive(**given)
         return shuffle if deck is None else replace(shuffle, deck=tuple(deck))
 
     with patch.object(record, "derive", chosen):
-        yield Service(ruleset=ruleset, people=people, **more)
+        service = Service(ruleset=ruleset, people=people, url=url, **more)
+        yield service
+        service.services.close()
 
 
 def json_of(response: RecordedAnswer) -> Any:

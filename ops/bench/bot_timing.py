@@ -20,12 +20,14 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import cache
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any, cast
 from uuid import UUID
 
 import orjson
 
 from ops.bench.requests import plain_table
+from ops.bench.services import durable_postgres
 from service.application.calls import Caller, RegisteredPlayer
 from service.application.games.cache import Names
 from service.application.games.due_moves import Turns
@@ -52,11 +54,10 @@ from service.rulesets.catalogue import Definition, definition
 from service.rulesets.custom import custom_definition
 from service.shx.canonical import format_time
 from service.shx.moves import NONE_REFUSED
+from service.store.database import Database
 from service.store.directory import CustomRuleset
 from tests.changed import replace
-from tests.memory.directory import MemoryDirectory
-from tests.memory.events import MemoryStore
-from tests.memory.public_log import MemoryLog
+from tests.worlds.fake_world import services_over
 
 RESULTS = Path(__file__).parent / "results"
 RULESETS = ("shithead", "covered-queen", "guarducci")
@@ -105,20 +106,21 @@ def main() -> None:
     options = parser.parse_args()
     rows, interval = [], INTERVAL_SECONDS * 1e3 * bots()[options.bot].turn_intervals
     for ruleset in (*RULESETS, _large_hands().id):
-        found = list(positions(ruleset, options.bot, options.positions))
-        for name, begin in (("none", no_padding), (f"{interval:.0f} ms", ConstantTime().begin)):
-            shown = ruleset if ruleset in RULESETS else "leeds, hands of 60 cards"
-            rows.append(_row(shown, name, measured(found, begin)))
-            print(rows[-1])
+        with TemporaryDirectory() as folder, durable_postgres(Path(folder)) as postgres:
+            found = list(positions(postgres.url, ruleset, options.bot, options.positions))
+            for name, begin in (("none", no_padding), (f"{interval:.0f} ms", ConstantTime().begin)):
+                shown = ruleset if ruleset in RULESETS else "leeds, hands of 60 cards"
+                rows.append(_row(shown, name, measured(found, begin)))
+                print(rows[-1])
     named = "" if options.bot == GREEDY.name else f"-{options.bot}"
     (RESULTS / f"bot-timing{named}.md").write_text(_page(rows, options.bot, options.positions))
 
 
-def positions(ruleset: str, bot: str, count: int) -> Iterator[tuple[Services, GameEntry]]:
+def positions(url: str, ruleset: str, bot: str, count: int) -> Iterator[tuple[Services, GameEntry]]:
     """Yield positions at which a bot is on turn and the stock is not empty."""
     rng = random.Random(f"positions {ruleset}")
+    services = _services(url)
     while True:
-        services = _services()
         ada = RegisteredPlayer(id=UUID(services.players.register("Ada")["id"]), name="Ada")
         game = _dealt(services, ada, ruleset, bot)
         for _ in range(40):
@@ -238,15 +240,9 @@ the time reveals the number of moves. Each 20 cards in the largest hand make a t
 """
 
 
-def _services() -> Services:
-    store, made = MemoryStore(), _large_hands()
-    services = Services(
-        log_store=MemoryLog(),
-        store=store,
-        directory=MemoryDirectory(store),
-        keyring=Keyring.generate(),
-        origin="bench.example",
-    )
+def _services(url: str) -> Services:
+    made = _large_hands()
+    services = services_over(Database(url, size=1), keyring=Keyring.generate())
     owner = UUID(services.players.register("Ruth")["id"])
     services.directory.save_ruleset(
         CustomRuleset(

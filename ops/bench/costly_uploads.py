@@ -18,19 +18,18 @@ import sys
 import tempfile
 import time
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from unittest import mock
 
 import orjson
 
+from ops.bench.services import durable_postgres
 from service.application.games.uploads import Upload, request_of
-from service.bootstrap import Services
 from service.runtime.fork_server import ForkServer, OutOfTime
+from service.store.database import Database
 from tests.honest_games import FewTrials
-from tests.memory.directory import MemoryDirectory
-from tests.memory.events import MemoryStore
-from tests.memory.public_log import MemoryLog
 from tests.tamper import Forgery
-from tests.worlds.fake_world import KEYS, SetWorld, lines_of, open_game, person, post
+from tests.worlds.fake_world import SetWorld, lines_of, open_game, person, post, services_over
 
 ROOT = Path(__file__).resolve().parents[2]
 CHANGES = {
@@ -47,28 +46,7 @@ BUDGET = 1
 
 def costly_log(passes: int) -> bytes:
     """Return a log of 152 kB and 245 bytes for each pass of a seat that could play."""
-    store, world = MemoryStore(), SetWorld(4)
-    services = Services(
-        log_store=MemoryLog(),
-        store=store,
-        directory=MemoryDirectory(store),
-        keyring=KEYS,
-        origin="bench.example",
-        world=world,
-        trials=FewTrials(),
-    )
-    ada, bob = person(services, "Ada"), person(services, "Bob")
-    with mock.patch.object(FewTrials, "refusal", return_value=None):
-        made = services.rulemaking.make(ada, name="Wide", base="shithead", changes=CHANGES)
-    game = open_game(
-        services, ada, ("me", "open"), ruleset=orjson.loads(made.body)["id"], guests=(bob,)
-    )
-    for player in (ada, bob):
-        world.wait(1)
-        post(services, player, game, {"type": "ready"})
-    world.wait(1)
-    post(services, ada, game, {"type": "forfeit"})
-    log = Forgery(lines_of(services, game))
+    log = Forgery(_honest_log())
     end = log.find("game_ended")
     turn = log.data(log.find("play_started"))["turn"]
     for number in range(passes):
@@ -79,6 +57,27 @@ def costly_log(passes: int) -> bytes:
     for event in log.events[end + passes :]:
         event["at"] = "2026-03-01T12:02:00.000000Z"
     return b"\n".join(log.lines()) + b"\n"
+
+
+def _honest_log() -> tuple[bytes, ...]:
+    world = SetWorld(4)
+    with TemporaryDirectory() as folder, durable_postgres(Path(folder)) as postgres:
+        database = Database(postgres.url, size=1)
+        services = services_over(database, world=world, trials=FewTrials())
+        ada, bob = person(services, "Ada"), person(services, "Bob")
+        with mock.patch.object(FewTrials, "refusal", return_value=None):
+            made = services.rulemaking.make(ada, name="Wide", base="shithead", changes=CHANGES)
+        game = open_game(
+            services, ada, ("me", "open"), ruleset=orjson.loads(made.body)["id"], guests=(bob,)
+        )
+        for player in (ada, bob):
+            world.wait(1)
+            post(services, player, game, {"type": "ready"})
+        world.wait(1)
+        post(services, ada, game, {"type": "forfeit"})
+        lines = lines_of(services, game)
+        services.close()
+    return lines
 
 
 def seconds_of_verify(python: Path | str, root: Path, log: Path) -> float:

@@ -261,12 +261,7 @@ class Directory(
     SeekRepository,
     WebhookRepository,
 ):
-    """
-    All data outside the streams; this class is also the interface, there is no Protocol for it.
-
-    The directory in memory (tests/memory) derives from it and replaces every method, so mypy
-    compares the signatures, and the contract tests the answers.
-    """
+    """All data outside the streams; this class is also the interface, without a Protocol."""
 
 
 def _player(row: tuple[Any, ...]) -> StoredPlayer:

@@ -11,6 +11,7 @@ import pytest
 from service.domain.dispute import Charge
 from service.shx.archives import read_zip
 from tests.acceptance.test_leaks import people_at, viewers_of
+from tests.databases import Databases
 from tests.indistinguishable_decks import (
     DIGITS,
     Deck,
@@ -81,10 +82,12 @@ def leaves(archive: bytes, under: str = "") -> Iterator[tuple[str, bytes]]:
 
 
 @pytest.mark.parametrize("ruleset", ["shithead", "leeds", "covered-queen"])
-def test_decks_that_look_equal_to_a_viewer_give_the_same_disputes(ruleset: str) -> None:
+def test_decks_that_look_equal_to_a_viewer_give_the_same_disputes(
+    databases: Databases, ruleset: str
+) -> None:
     rng, people = random.Random(f"disputes {ruleset}"), people_at(ruleset)
     twins: dict[Viewer, Deck | None] = {}
-    with dealt(ruleset, people) as service:
+    with dealt(databases, ruleset, people) as service:
         steps = []
         for step in script(service, rng, steps=STEPS):
             assert service.make(step).status == 201
@@ -96,9 +99,9 @@ def test_decks_that_look_equal_to_a_viewer_give_the_same_disputes(ruleset: str) 
     for viewer, twin in twins.items():
         if twin is None:
             continue
-        with dealt(ruleset, people, deck) as service:
+        with dealt(databases, ruleset, people, deck) as service:
             first = everything_shown(service, steps, viewer)
-        with dealt(ruleset, people, twin) as service:
+        with dealt(databases, ruleset, people, twin) as service:
             second = everything_shown(service, steps, viewer)
         assert len(first) == len(second) > 0
         for one, other in zip(first, second, strict=True):

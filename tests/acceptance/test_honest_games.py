@@ -7,6 +7,7 @@ import pytest
 from service.rulesets.catalogue import catalogue
 from service.verify.finding import Check, Result
 from service.verify.report import Report, audit_object, report_text
+from tests.databases import Databases
 from tests.honest_games import HonestTable
 from tests.tamper import failing
 
@@ -38,36 +39,43 @@ def _reason(report: Report, check: Check) -> str | None:
     return next(finding.reason for finding in report.findings if finding.check is check)
 
 
-def played(seed: int, ruleset: str | None = None, *, hands: int = 2) -> HonestTable:
-    table = HonestTable(seed, ruleset)
+def alarms_at(
+    url: str, seed: int, ruleset: str | None = None, *, hands: int = 2
+) -> list[tuple[object, ...]]:
+    """Play some hands, and return the alarms that they raise."""
+    table = HonestTable(url, seed, ruleset)
     table.play(hands)
-    return table
+    found = alarms(table)
+    table.services.close()
+    return found
 
 
 @pytest.mark.heavy
 @pytest.mark.parametrize("seed", range(TABLES))
-def test_an_honest_table_raises_no_alarm(seed: int) -> None:
-    assert alarms(played(seed)) == []
+def test_an_honest_table_raises_no_alarm(seed: int, database_url: str) -> None:
+    assert alarms_at(database_url, seed) == []
 
 
 @pytest.mark.heavy
 @pytest.mark.parametrize("ruleset", sorted(catalogue()))
-def test_an_honest_table_of_every_ruleset_raises_no_alarm(ruleset: str) -> None:
-    assert alarms(played(sorted(catalogue()).index(ruleset), ruleset, hands=1)) == []
+def test_an_honest_table_of_every_ruleset_raises_no_alarm(ruleset: str, database_url: str) -> None:
+    seed = sorted(catalogue()).index(ruleset)
+    assert alarms_at(database_url, seed, ruleset, hands=1) == []
 
 
 @pytest.mark.long
 @pytest.mark.parametrize("share", range(LONG_RUN_TABLES // TABLES_PER_TEST))
-def test_honest_tables_raise_no_alarm_in_the_long_run(share: int) -> None:
+def test_honest_tables_raise_no_alarm_in_the_long_run(share: int, databases: Databases) -> None:
     for seed in range(share * TABLES_PER_TEST, (share + 1) * TABLES_PER_TEST):
-        assert alarms(played(1000 + seed)) == [], seed
+        with databases.lent() as url:
+            assert alarms_at(url, 1000 + seed) == [], seed
 
 
 @pytest.mark.heavy
 @pytest.mark.parametrize("seed", [0, pytest.param(1, marks=pytest.mark.long)])
-def test_a_running_game_raises_no_alarm_at_any_version(seed: int) -> None:
+def test_a_running_game_raises_no_alarm_at_any_version(seed: int, database_url: str) -> None:
     """Every prefix of the log passes, for the public and for every seat with its openings."""
-    table = HonestTable(seed)
+    table = HonestTable(database_url, seed)
     seen: list[bool] = []
     step = table._step
 
@@ -81,4 +89,5 @@ def test_a_running_game_raises_no_alarm_at_any_version(seed: int) -> None:
 
     table._step = looked  # type: ignore[method-assign] # to look between its steps
     table.play(1)
+    table.services.close()
     assert False in seen

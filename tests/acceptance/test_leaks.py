@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import pytest
 
 from service.rulesets.catalogue import catalogue, definition
+from tests.databases import Databases
 from tests.examples import stride
 from tests.indistinguishable_decks import (
     Deck,
@@ -61,11 +62,11 @@ def viewers_of(people: int) -> tuple[Viewer, ...]:
     return (None, *range(people))
 
 
-def play(ruleset: str, seed: int) -> Played:
+def play(databases: Databases, ruleset: str, seed: int) -> Played:
     """Play at random, and find an indistinguishable deck for every viewer."""
     people = people_at(ruleset)
     rng, viewers = random.Random(f"{ruleset} {seed}"), viewers_of(people)
-    with dealt(ruleset, people) as service:
+    with dealt(databases, ruleset, people) as service:
         answers = answers_to(service, viewers, 0)
         steps = []
         for step in script(service, rng, steps=STEPS):
@@ -80,9 +81,11 @@ def play(ruleset: str, seed: int) -> Played:
     return Played(steps=tuple(steps), answers=answers, deck=deck, twins=twins)
 
 
-def replay(ruleset: str, played: Played, viewer: Viewer, deck: Deck) -> list[RecordedAnswer]:
+def replay(
+    databases: Databases, ruleset: str, played: Played, viewer: Viewer, deck: Deck
+) -> list[RecordedAnswer]:
     """Return the answers to a viewer if the same script is played with another deck."""
-    with dealt(ruleset, people_at(ruleset), deck) as service:
+    with dealt(databases, ruleset, people_at(ruleset), deck) as service:
         answers = list(all_responses(service, viewer))
         for number, step in enumerate(played.steps, start=1):
             answer = service.make(step)
@@ -97,14 +100,14 @@ def replay(ruleset: str, played: Played, viewer: Viewer, deck: Deck) -> list[Rec
 @pytest.mark.parametrize("seed", [1, pytest.param(2, marks=pytest.mark.long)])
 @pytest.mark.parametrize("ruleset", RULESETS)
 def test_two_decks_that_a_viewer_cannot_tell_apart_give_it_the_same_bytes(
-    ruleset: str, seed: int
+    databases: Databases, ruleset: str, seed: int
 ) -> None:
     """Only the digits of commitments, salts, hashes and signatures differ."""
-    played = play(ruleset, seed)
+    played = play(databases, ruleset, seed)
     for viewer, deck in played.twins.items():
         assert deck is not None, f"no twin for {viewer}: the test would show nothing"
         assert sum(a != b for a, b in zip(deck, played.deck, strict=True)) > 3
-        twin = replay(ruleset, played, viewer, deck)
+        twin = replay(databases, ruleset, played, viewer, deck)
         assert len(twin) == len(played.answers[viewer])
         for one, other in zip(played.answers[viewer], twin, strict=True):
             assert masked(one) == masked(other), (

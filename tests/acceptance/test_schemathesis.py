@@ -21,14 +21,10 @@ from schemathesis.python._constants.orchestrator import build_constants_pool
 
 from service.api.app import create_app
 from service.api.conventions.media_types import NDJSON, ZIP
-from service.bootstrap import Services
-from service.keys import Keyring
 from service.runtime.config import Settings
 from tests.examples import examples, stride
-from tests.memory.directory import MemoryDirectory
-from tests.memory.events import MemoryStore
-from tests.memory.public_log import MemoryLog
 from tests.worlds.api_world import Person, World, make_world
+from tests.worlds.fake_world import unconnected
 
 pytestmark = pytest.mark.heavy
 
@@ -67,6 +63,7 @@ BEYOND_THE_SCHEMA = (
     "is not SEAT=KEY",
     "is neither a date nor a time",  # a day that the calendar does not have
     "is no time such as",
+    "is not in the future",
 )
 """Error messages about values that a schema cannot know or compare."""
 
@@ -147,16 +144,8 @@ def playground(module_database_url: str) -> Iterator[Playground]:
 
 
 def _application() -> Flask:
-    """Return an application without a database, for its document; the tests call another."""
-    store = MemoryStore()
-    services = Services(
-        log_store=MemoryLog(),
-        store=store,
-        directory=MemoryDirectory(store),
-        keyring=Keyring.generate(),
-        origin="tests.example",
-    )
-    return create_app(services, Settings(database_url="postgresql://", rate_limits=False))
+    """Return an application without a database, for the list of its calls."""
+    return create_app(unconnected(), Settings(database_url="postgresql://", rate_limits=False))
 
 
 def _calls() -> list[str]:
@@ -169,12 +158,12 @@ def _calls() -> list[str]:
     return sorted(f"{method} {path}" for method, path in rules if path.startswith("/v1/"))
 
 
-@pytest.fixture(scope="session")
-def document() -> Any:
+@pytest.fixture(scope="module")
+def document(playground: Playground) -> Any:
     """Return the document as Schemathesis reads it; this takes seconds, so no import does it."""
     # Without serializers for these types it would try no upload of a bundle or a log.
     schemathesis.serializer.alias(list(BYTES), "application/octet-stream")
-    read = schemathesis.openapi.from_wsgi("/v1/openapi.json", _application())
+    read = schemathesis.openapi.from_wsgi("/v1/openapi.json", playground.world.app)
     build_constants_pool(read)  # once from the modules of the application, not for each call
     # A stream has no end that a test could wait for; test_streams.py reads it.
     return read.exclude(path_regex="stream$")

@@ -17,6 +17,7 @@ from service.domain.game import Status
 from service.domain.legal import may_act
 from service.rulesets.catalogue import catalogue
 from tests.acceptance.test_leaks import people_at
+from tests.databases import Databases
 from tests.indistinguishable_decks import (
     DIGITS,
     Deck,
@@ -24,10 +25,10 @@ from tests.indistinguishable_decks import (
     Step,
     changed,
     dealt,
+    dealt_at,
     json_of,
     twins_of,
 )
-from tests.servers import DatabaseServer
 from tests.worlds.fake_world import legal, lines_of
 
 pytestmark = pytest.mark.heavy
@@ -131,7 +132,7 @@ def play_over(
 ) -> StoredData:
     """Play a game over a database, and return the stored data."""
     before = metrics()
-    with capture_logs() as logged, dealt(ruleset, people, deck, bots=("lowest",), url=url) as game:
+    with capture_logs() as logged, dealt_at(url, ruleset, people, deck, bots=("lowest",)) as game:
         assert repeat(game, acts)
     for line in logged:
         line.pop("milliseconds", None)
@@ -185,24 +186,22 @@ def _shown(table: str, column: str, value: Any) -> str:
 
 
 @pytest.fixture
-def urls(database_server: DatabaseServer, migrated_template: str) -> Iterator[tuple[str, str]]:
-    """Return two new databases."""
-    made = [database_server.create(template=migrated_template) for _ in range(2)]
-    yield made[0], made[1]
-    for url in made:
-        database_server.drop(url)
+def urls(databases: Databases) -> Iterator[tuple[str, str]]:
+    """Return two databases."""
+    with databases.lent() as one, databases.lent() as other:
+        yield one, other
 
 
-def twin_game(ruleset: str, people: int) -> tuple[Deck, Deck, list[Act]]:
+def twin_game(databases: Databases, ruleset: str, people: int) -> tuple[Deck, Deck, list[Act]]:
     """Return a deck, another with the same public log, and the acts of both games."""
     for seed in range(20):
         rng = random.Random(f"stored {ruleset} {seed}")
-        with dealt(ruleset, people, bots=("lowest",)) as first:
+        with dealt(databases, ruleset, people, bots=("lowest",)) as first:
             acts, moves = fill(first, rng)
             log, deck = public_log(first), first.entry_game().deck
             twins = sorted(twins_of(first, moves, None, rng), key=lambda twin: -changed(twin, deck))
         for twin in twins:
-            with dealt(ruleset, people, twin, bots=("lowest",)) as second:
+            with dealt(databases, ruleset, people, twin, bots=("lowest",)) as second:
                 if repeat(second, acts) and public_log(second) == log:
                     return deck, twin, acts
     raise AssertionError("no twin: the test would show nothing")
@@ -210,11 +209,11 @@ def twin_game(ruleset: str, people: int) -> tuple[Deck, Deck, list[Act]]:
 
 @pytest.mark.parametrize("ruleset", RULESETS)
 def test_two_games_that_look_equal_to_the_public_leave_equal_stored_data(
-    ruleset: str, urls: tuple[str, str]
+    databases: Databases, ruleset: str, urls: tuple[str, str]
 ) -> None:
     """The database with its answers and attempts, metrics, logs and wake-ups are equal."""
     people = max(2, people_at(ruleset) - 1)
-    deck, twin, acts = twin_game(ruleset, people)
+    deck, twin, acts = twin_game(databases, ruleset, people)
     one = play_over(ruleset, people, deck, acts, urls[0])
     other = play_over(ruleset, people, twin, acts, urls[1])
     assert one.stored["answers"]
@@ -235,16 +234,16 @@ def at_the_opening(service: Service) -> list[Act]:
 
 @pytest.mark.parametrize("ruleset", ["threes", "threes-house"])
 def test_stored_data_does_not_reveal_whether_a_bot_may_open(
-    ruleset: str, urls: tuple[str, str]
+    databases: Databases, ruleset: str, urls: tuple[str, str]
 ) -> None:
     found: dict[bool, tuple[Deck, list[bytes]]] = {}
-    with dealt(ruleset, 2, bots=("lowest",)) as service:
+    with dealt(databases, ruleset, 2, bots=("lowest",)) as service:
         at_the_opening(service)
         decks = list(twins_of(service, [], None, random.Random(ruleset)))
     for deck in decks:
         if len(found) == 2:
             break
-        with dealt(ruleset, 2, deck, bots=("lowest",)) as service:
+        with dealt(databases, ruleset, 2, deck, bots=("lowest",)) as service:
             at_the_opening(service)
             game = service.entry_game()
             if game.status is Status.PLAYING:
@@ -253,19 +252,21 @@ def test_stored_data_does_not_reveal_whether_a_bot_may_open(
     assert found[True][1] == found[False][1]
     left_behind = []
     for url, (deck, _) in zip(urls, found.values(), strict=True):
-        with dealt(ruleset, 2, deck, bots=("lowest",), url=url) as service:
+        with dealt_at(url, ruleset, 2, deck, bots=("lowest",)) as service:
             at_the_opening(service)
         left_behind.append((stored(url), service.notifier.woken, service.notifier.announced))
     assert left_behind[0] == left_behind[1]
 
 
-def test_an_attempt_out_of_turn_stores_the_same_as_an_illegal_one_but_for_its_status() -> None:
+def test_an_attempt_out_of_turn_stores_the_same_as_an_illegal_one_but_for_its_status(
+    databases: Databases,
+) -> None:
     """
     The status tells whether it was the seat's turn, which is public, and nothing tells the seat.
 
     Where the hidden hand decides about the turn, the status is the same (`test_calls.py`).
     """
-    with dealt("leeds", 2) as service:
+    with dealt(databases, "leeds", 2) as service:
         for seat in range(2):
             service.make(Step(seat=seat, move={"type": "ready"}))
         on_turn = service.entry_game().turn

@@ -1,20 +1,14 @@
 """
 Three hands dealt by a cheating server, with the evidence of its players: log, receipts, keys.
 
-    python -m tests.attacks.cheating_server FOLDER
-
-writes them as files, for a person who judges them with the command line alone. The server
-cheats in favour of one player, and computes all hashes and signatures itself.
+The server cheats in favour of one player, and computes all hashes and signatures itself.
 """
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from functools import cache
-from pathlib import Path
 from typing import Any, Final
 from unittest import mock
 from uuid import UUID
@@ -28,12 +22,19 @@ from service.domain.events import Zone
 from service.domain.game import Game, Status
 from service.domain.legal import may_act
 from service.domain.plays import can_play
-from service.shx.chain import head
+from service.store.database import Database
 from tests.changed import replace
-from tests.memory.directory import MemoryDirectory
-from tests.memory.events import MemoryStore
-from tests.memory.public_log import MemoryLog
-from tests.worlds.fake_world import KEYS, SetWorld, entry_of, legal, open_game, person, post
+from tests.streams import cut_back
+from tests.worlds.fake_world import (
+    SetWorld,
+    entry_of,
+    legal,
+    lines_of,
+    open_game,
+    person,
+    post,
+    services_over,
+)
 
 ORIGIN: Final = "crooked.example"
 NAMES: Final = ("Ada", "Bob", "Cleo")
@@ -56,7 +57,7 @@ class Case:
 @dataclass(kw_only=True)
 class _Hand:
     services: Services
-    store: MemoryStore
+    url: str
     world: SetWorld
     players: list[RegisteredPlayer]
     game: UUID
@@ -92,16 +93,17 @@ class _Hand:
             self.receipts.append(answer["receipt"].encode())
 
     def case(self, seq: int) -> Case:
+        """Return the evidence, and end the server."""
         name, content = self.services.evidence.bundle(Caller(), self.game, "public")
         assert name == f"{self.game}.shx"
         keys = orjson.dumps({"items": self.services.keys(), "next": None})
+        self.services.close()
         return Case(game=self.game, bundle=content, keys=keys, receipts=self.receipts, seq=seq)
 
 
-@cache
-def reneged_pick_up() -> Case:
+def reneged_pick_up(url: str) -> Case:
     """The server lets a seat take the pile that can play, and under Leeds rules must (L10)."""
-    hand = _hand("leeds", 7)
+    hand = _hand(url, "leeds", 7)
     hand.play(lambda game, seat: seat == FAVOURED and _could_play(game, seat))
     seq = hand.version()
     with mock.patch("service.domain.legal.can_play", return_value=False):
@@ -110,9 +112,9 @@ def reneged_pick_up() -> Case:
     return hand.case(seq)
 
 
-def substituted_draw(*, times: int = 1) -> Case:
+def substituted_draw(url: str, *, times: int = 1) -> Case:
     """The server gives a seat a better card of the stock than the top one."""
-    hand = _hand("shithead", 8)
+    hand = _hand(url, "shithead", 8)
     hand.play(_favoured_will_draw)
     seq = hand.version()
     with _cache_without_refresh(hand.services):
@@ -125,63 +127,37 @@ def substituted_draw(*, times: int = 1) -> Case:
     return hand.case(seq)
 
 
-@cache
-def deleted_play() -> Case:
+def deleted_play(url: str) -> Case:
     """The server deletes a play of seat 0 and all later events, and continues differently."""
-    hand = _hand("shithead", 9)
+    hand = _hand(url, "shithead", 9)
     hand.play(lambda game, seat: seat == 0 and len(game.burned) + len(game.pile) > 12)
     hand.post(0, legal(hand.services, hand.game, 0)[0])
     seq = hand.version()
     hand.play(lambda _game, seat: seat == 0)
     hand.post(0, legal(hand.services, hand.game, 0)[0])
-    seen = tuple(hand.store._streams[hand.game].lines)
-    _cut_back(hand.store, hand.game, seq)
-    hand.services = _services(hand.store, hand.world)
+    seen = lines_of(hand.services, hand.game)
+    hand.services.close()
+    cut_back(hand.url, hand.game, seq)
+    hand.services = _services(hand.url, hand.world)
     kept = list(hand.receipts)
     hand.play(_never, last=True)
     return replace(hand.case(seq), receipts=kept, seen=seen)
 
 
-CASES: Final[dict[str, Callable[[], Case]]] = {
-    "first": reneged_pick_up,
-    "second": substituted_draw,
-    "third": deleted_play,
-}
-"""The cases by names that do not reveal how the server cheated."""
-
-
-def main() -> None:
-    """Write the three cases into the folder named on the command line."""
-    for name, make in CASES.items():
-        folder, case = Path(sys.argv[1]) / name, make()
-        folder.mkdir(parents=True)
-        (folder / f"{case.game}.shx").write_bytes(case.bundle)
-        (folder / "keys.json").write_bytes(case.keys)
-        for number, receipt in enumerate(case.receipts):
-            (folder / f"seat-0-{number:03}.note").write_bytes(receipt)
-
-
-def _hand(ruleset: str, seed: int) -> _Hand:
-    store, world = MemoryStore(), SetWorld(seed)
-    services = _services(store, world)
+def _hand(url: str, ruleset: str, seed: int) -> _Hand:
+    world = SetWorld(seed)
+    services = _services(url, world)
     players = [person(services, name) for name in NAMES]
     seats = ("me", "open", "open")
     game = open_game(
         services, players[0], seats, ruleset=ruleset, window_seconds=0, guests=tuple(players[1:])
     )
-    return _Hand(services=services, store=store, world=world, players=players, game=game)
+    return _Hand(services=services, url=url, world=world, players=players, game=game)
 
 
-def _services(store: MemoryStore, world: SetWorld) -> Services:
+def _services(url: str, world: SetWorld) -> Services:
     """Return the services of a server that cheats."""
-    return Services(
-        log_store=MemoryLog(),
-        store=store,
-        directory=MemoryDirectory(store),
-        keyring=KEYS,
-        origin=ORIGIN,
-        world=world,
-    )
+    return services_over(Database(url, size=2), origin=ORIGIN, world=world)
 
 
 def _never(_game: Game, _seat: int) -> bool:
@@ -223,16 +199,3 @@ def _cache_without_refresh(services: Services) -> Iterator[None]:
     """Let the server continue from its cache, even if the log contradicts it."""
     with mock.patch.object(services.game_cache, "fresh", services.game_cache.cached):
         yield
-
-
-def _cut_back(store: MemoryStore, game: UUID, version: int) -> None:
-    """Delete the events from `version` on, as the owner of the database can."""
-    stream = store._streams[game]
-    del stream.lines[version:]
-    stream.head = head(stream.lines[-1])
-    for row in [row for row in store._outbox if row.stream == game]:
-        del store._outbox[row]
-
-
-if __name__ == "__main__":
-    main()

@@ -1,4 +1,4 @@
-"""The two stores with their directories; every contract test runs against both."""
+"""The store and its directory, for the tests of what they promise."""
 
 from __future__ import annotations
 
@@ -13,8 +13,6 @@ from service.store.directory import Directory
 from service.store.events import EventStore
 from service.store.migrate import service_url, set_password
 from service.store.postgres_events import PostgresStore
-from tests.memory.directory import MemoryDirectory
-from tests.memory.events import MemoryStore
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -25,14 +23,10 @@ class Stores:
     directory: Directory
 
 
-@pytest.fixture(params=["memory", "postgres"])
-def stores(request: pytest.FixtureRequest) -> Iterator[Stores]:
-    """Return an empty store and its directory; in PostgreSQL with the service's rights only."""
-    if request.param == "memory":
-        memory = MemoryStore()
-        yield Stores(store=memory, directory=MemoryDirectory(memory))
-        return
-    database = Database(address_of_service(request.getfixturevalue("database_url")))
+@pytest.fixture
+def stores(database_url: str) -> Iterator[Stores]:
+    """Return an empty store and its directory, with the service's rights only."""
+    database = Database(address_of_service(database_url))
     yield Stores(store=PostgresStore(database), directory=Directory(database))
     database.close()
 

@@ -12,7 +12,6 @@ from service.store.directory import Directory
 from service.store.events import PlayerErased, Quota, QuotaFull, QuotaKind
 from service.store.games import MAX_REFUSALS, READ_AGAIN, EventNote, Reading
 from tests.contract.conftest import Stores
-from tests.memory.directory import MemoryDirectory
 from tests.streams import THEN, append, commit, new_game, refused, register, token_of
 
 
@@ -120,17 +119,6 @@ def test_no_refused_move_is_recorded_after_the_end_of_a_game(stores: Stores) -> 
     assert not stores.directory.record_refusal(game, refused())
     assert not stores.directory.record_refusal(uuid4(), refused())
     assert len(stores.directory.refusals(game)) == 1
-
-
-def test_the_directory_in_memory_overrides_every_method() -> None:
-    """It inherits from the directory on PostgreSQL and must replace all its methods."""
-    methods = {name for name in names_of(Directory) if not name.startswith("_")}
-    assert {n for n in methods if getattr(MemoryDirectory, n) is getattr(Directory, n)} == set()
-
-
-def names_of(kind: type) -> set[str]:
-    """Return the attributes of a class and its bases, without those of `object`."""
-    return set(dir(kind)) - set(dir(object))
 
 
 def note(author: UUID, seq: int, text: str, visibility: str = "me") -> EventNote:

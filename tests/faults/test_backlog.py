@@ -17,9 +17,9 @@ from service.bootstrap import Services
 from service.public_log.sequencer import SignatureBacklog
 from service.public_log.witness_client import RemoteWitness
 from service.shx.tlog.checkpoint import Cosigner
-from tests.memory.public_log import MemoryLog
 from tests.worlds.fake_log import sequencer_of
 from tests.worlds.fake_world import Deployment, open_game, sliced
+from tests.worlds.memory_log import MemoryLog
 from workers.relay import Relay
 from workers.sequencer import LogSequencer
 from workers.sweeper import Sweeper

@@ -25,15 +25,11 @@ from service.bootstrap import Services
 from service.domain.events import Clock, Entropy
 from service.keys import Keyring
 from service.store.database import Database
-from service.store.directory import Directory
 from service.store.events import StoreUnavailable
-from service.store.lookups import PostgresLookups
-from service.store.postgres_events import PostgresStore
 from service.store.seeks import SeekConditions
 from tests.databases import Databases
 from tests.examples import is_long
-from tests.memory.public_log import MemoryLog
-from tests.worlds.fake_world import KEYS, person
+from tests.worlds.fake_world import KEYS, person, services_over
 
 pytestmark = pytest.mark.heavy
 
@@ -46,17 +42,7 @@ PROCESSES: Final = 4
 
 def services_at(url: str, keys: Keyring = KEYS) -> Services:
     """Return the services of a process, with the clock and the random numbers of the machine."""
-    database = Database(url, size=2)
-    store, directory = PostgresStore(database), Directory(database)
-    return Services(
-        log_store=MemoryLog(),
-        store=store,
-        lookups=PostgresLookups(database, store),
-        directory=directory,
-        keyring=keys,
-        origin="tests.example",
-        close=database.close,
-    )
+    return services_over(Database(url, size=2), keyring=keys)
 
 
 def wanted(rng: random.Random) -> SeekRequest:

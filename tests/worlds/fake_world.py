@@ -33,7 +33,7 @@ from service.store.lookups import PostgresLookups
 from service.store.postgres_events import PostgresStore
 from service.verify.verify import verify_bundle
 from tests.changed import replace
-from tests.memory.public_log import MemoryLog
+from tests.worlds.memory_log import MemoryLog
 
 BEGIN = datetime(2026, 3, 1, 12, tzinfo=UTC)
 KEYS = replace(Keyring.generate(), signing_since=format_time(BEGIN - timedelta(days=1)))
@@ -110,6 +110,26 @@ class Wakes:
         return {}
 
 
+def services_over(database: Database, **parts: Any) -> Services:
+    """Return the services of a process over a database, with other `parts` than usual."""
+    store = parts.pop("store", None) or PostgresStore(database)
+    usual: dict[str, Any] = {
+        "log_store": MemoryLog(),
+        "store": store,
+        "lookups": PostgresLookups(database, store),
+        "directory": Directory(database),
+        "keyring": KEYS,
+        "origin": "tests.example",
+        "close": database.close,
+    }
+    return Services(**usual | parts)
+
+
+def unconnected(**parts: Any) -> Services:
+    """Return services for tests that read and write no rows."""
+    return services_over(Database("postgresql://"), **parts)
+
+
 @dataclass(kw_only=True)
 class Deployment:
     """A service over a database: its processes share nothing but the database and the keys."""
@@ -125,20 +145,13 @@ class Deployment:
     def process(self, *, notifier: Notifier | None = None) -> Services:
         """Return the services of one more process."""
         database = Database(self.url, size=2)
-        store, directory = PostgresStore(database), Directory(database)
-        services = Services(
-            log_store=MemoryLog(),
-            store=store,
-            lookups=PostgresLookups(database, store),
-            directory=directory,
-            availability=self.availability(directory),
-            keyring=KEYS,
-            origin="tests.example",
+        services = services_over(
+            database,
+            availability=self.availability(Directory(database)),
             world=self.world,
             notifier=notifier or self.notifier,
             idle_after=self.idle_after,
             periods=self.periods,
-            close=database.close,
         )
         self._open[id(services)] = database
         return services

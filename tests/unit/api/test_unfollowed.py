@@ -3,22 +3,20 @@
 from __future__ import annotations
 
 import logging
+from collections.abc import Iterator
 from uuid import UUID
 
 import orjson
+import psycopg
 import pytest
 from flask.testing import FlaskClient
 
 from service.api.app import create_app
 from service.application.errors import InvalidHistory
 from service.application.games.record import load
-from service.bootstrap import Services
 from service.runtime.config import Settings
-from tests.memory.directory import MemoryDirectory
-from tests.memory.events import MemoryStore
-from tests.memory.public_log import MemoryLog
 from tests.random_games import Plan, made_game
-from tests.worlds.fake_world import KEYS, SetWorld, open_game, person
+from tests.worlds.fake_world import Deployment, SetWorld, lines_of, open_game, person
 
 CALLS = (
     "",
@@ -33,35 +31,29 @@ CALLS = (
 )
 
 
-def broken() -> tuple[UUID, FlaskClient]:
+@pytest.fixture
+def broken(database_url: str) -> Iterator[tuple[UUID, FlaskClient]]:
     """Return a game whose first event is repeated as its second, and a client of its service."""
-    store, world = MemoryStore(), SetWorld(4)
-
-    def composed() -> Services:
-        directory = MemoryDirectory(store)
-        return Services(
-            log_store=MemoryLog(),
-            store=store,
-            directory=directory,
-            keyring=KEYS,
-            origin="a.test",
-            world=world,
-        )
-
-    services = composed()
+    deployment = Deployment(url=database_url, world=SetWorld(4))
+    services = deployment.process()
     host, guest = person(services, "Ada"), person(services, "Bob")
     game = open_game(services, host, ("me", "open"), guests=(guest,))
-    lines = store._streams[game].lines
-    lines[1] = orjson.dumps(orjson.loads(lines[0]) | {"seq": 1})
+    repeated = orjson.dumps(orjson.loads(lines_of(services, game)[0]) | {"seq": 1})
+    with psycopg.connect(database_url) as owner:
+        owner.execute("ALTER TABLE events DISABLE TRIGGER USER")
+        owner.execute(
+            "UPDATE events SET line = %s WHERE stream_id = %s AND seq = 1", (repeated, game)
+        )
     settings = Settings(database_url="", keys="", rate_limits=False)
-    return game, create_app(composed(), settings).test_client()
+    yield game, create_app(deployment.process(), settings).test_client()
+    deployment.close()
 
 
 @pytest.mark.parametrize("call", CALLS)
 def test_an_unfoldable_log_is_answered_with_a_problem_and_logged(
-    call: str, caplog: pytest.LogCaptureFixture
+    broken: tuple[UUID, FlaskClient], call: str, caplog: pytest.LogCaptureFixture
 ) -> None:
-    game, client = broken()
+    game, client = broken
     with caplog.at_level(logging.ERROR, "shithead.api"):
         answer = client.get(f"/v1/games/{game}{call}")
     assert (answer.status_code, answer.mimetype) == (503, "application/problem+json")

@@ -1,28 +1,27 @@
-"""Fixtures: the use cases over a store in memory, as several processes with a test clock."""
+"""Fixtures: the use cases over one store, as several processes with a test clock."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
+from typing import Any
 
 import pytest
 
 from service.application.calls import RegisteredPlayer
 from service.bootstrap import Services
-from service.keys import Keyring
-from service.runtime.receivers import Receivers
+from service.store.database import Database
+from service.store.directory import Directory
 from service.store.events import Commit
-from tests.memory.directory import MemoryDirectory
-from tests.memory.events import MemoryStore
-from tests.memory.public_log import MemoryLog
-from tests.worlds.fake_world import KEYS, SetWorld, Wakes, person
+from service.store.postgres_events import PostgresStore
+from tests.worlds.fake_world import SetWorld, Wakes, person, services_over
 
 
-class ConcurrentStore(MemoryStore):
+class ConcurrentStore(PostgresStore):
     """A store with concurrent writers: before each commit the next of `rivals` runs."""
 
-    def __init__(self) -> None:
-        super().__init__()
+    def __init__(self, database: Database) -> None:
+        super().__init__(database)
         self.rivals: list[Callable[[], object]] = []
         self.commits = 0
 
@@ -35,39 +34,37 @@ class ConcurrentStore(MemoryStore):
 
 
 @dataclass(kw_only=True)
-class MemoryDeployment:
-    """A store in memory with its directory, and the processes that share it."""
+class SharedStore:
+    """A database with one store, and the processes that share it."""
 
-    store: ConcurrentStore = field(default_factory=ConcurrentStore)
+    url: str
     world: SetWorld = field(default_factory=SetWorld)
     notifier: Wakes = field(default_factory=Wakes)
-    directory: MemoryDirectory = field(init=False)
+    database: Database = field(init=False)
+    store: ConcurrentStore = field(init=False)
+    directory: Directory = field(init=False)
 
     def __post_init__(self) -> None:
-        self.directory = MemoryDirectory(self.store)
+        self.database = Database(self.url, size=2)
+        self.store, self.directory = ConcurrentStore(self.database), Directory(self.database)
 
-    def process(self, *, receivers: Receivers | None = None, keyring: Keyring = KEYS) -> Services:
-        """Return the services of one more process."""
-        return Services(
-            log_store=MemoryLog(),
-            store=self.store,
-            directory=self.directory,
-            keyring=keyring,
-            origin="tests.example",
-            world=self.world,
-            notifier=self.notifier,
-            receivers=receivers or Receivers(),
-        )
+    def process(self, **parts: Any) -> Services:
+        """Return the services of one more process, with other `parts` than usual."""
+        usual = {"store": self.store, "directory": self.directory}
+        usual |= {"world": self.world, "notifier": self.notifier}
+        return services_over(self.database, **usual | parts)
 
 
 @pytest.fixture
-def deployment() -> MemoryDeployment:
+def deployment(database_url: str) -> Iterator[SharedStore]:
     """Return a new deployment."""
-    return MemoryDeployment()
+    made = SharedStore(url=database_url)
+    yield made
+    made.database.close()
 
 
 @pytest.fixture
-def services(deployment: MemoryDeployment) -> Services:
+def services(deployment: SharedStore) -> Services:
     """Return the services of one process."""
     return deployment.process()
 

@@ -22,11 +22,9 @@ from service.domain.game import Game, Status
 from service.domain.legal import legal_moves, may_act
 from service.shx.canonical import parse_time
 from service.store.games import DueGame
-from tests.memory.directory import MemoryDirectory
-from tests.memory.public_log import MemoryLog
 from tests.small_budgets import small_budgets
-from tests.unit.application.conftest import MemoryDeployment
-from tests.worlds.fake_world import BEGIN, KEYS, entry_of, legal, lines_of, open_game, person, post
+from tests.unit.application.conftest import SharedStore
+from tests.worlds.fake_world import BEGIN, entry_of, legal, lines_of, open_game, person, post
 
 INTERVAL = 0.02
 WINDOW = 3
@@ -34,25 +32,16 @@ BOTS = ({"bot": "lowest"}, {"bot": "greedy"})
 SEARCHING = {"careful": ({"bot": "careful"}, {"bot": "lowest"}), "expert": ({"bot": "expert"},)}
 
 
-def process_with_intervals(deployment: MemoryDeployment) -> Services:
+def process_with_intervals(deployment: SharedStore) -> Services:
     """Return a process whose bots act at fixed intervals of the test clock."""
     world = deployment.world
     padded = ConstantTime(
         INTERVAL, clock=lambda: (world.now() - BEGIN).total_seconds(), sleep=world.wait
     )
-    return Services(
-        log_store=MemoryLog(),
-        store=deployment.store,
-        directory=MemoryDirectory(deployment.store),
-        keyring=KEYS,
-        origin="tests.example",
-        world=world,
-        notifier=deployment.notifier,
-        begin_turn=padded.begin,
-    )
+    return deployment.process(begin_turn=padded.begin)
 
 
-def thinking(deployment: MemoryDeployment, monkeypatch: pytest.MonkeyPatch) -> list[int]:
+def thinking(deployment: SharedStore, monkeypatch: pytest.MonkeyPatch) -> list[int]:
     """
     Add 0.1 ms of thinking time for each legal move.
 
@@ -83,7 +72,7 @@ def times_of_bots(services: Services, game: UUID) -> list[tuple[str, str]]:
 
 @pytest.mark.parametrize("ruleset", ["shithead", "covered-queen", "threes"])
 def test_a_bot_answers_at_the_end_of_an_interval_regardless_of_its_choices(
-    deployment: MemoryDeployment, monkeypatch: pytest.MonkeyPatch, ruleset: str
+    deployment: SharedStore, monkeypatch: pytest.MonkeyPatch, ruleset: str
 ) -> None:
     thought = thinking(deployment, monkeypatch)
     services = process_with_intervals(deployment)
@@ -108,7 +97,7 @@ def test_a_bot_answers_at_the_end_of_an_interval_regardless_of_its_choices(
 @pytest.mark.parametrize("name", sorted(SEARCHING))
 @pytest.mark.parametrize("ruleset", ["shithead", "threes"])
 def test_at_a_table_with_a_searching_bot_all_bots_keep_to_its_interval(
-    deployment: MemoryDeployment, monkeypatch: pytest.MonkeyPatch, name: str, ruleset: str
+    deployment: SharedStore, monkeypatch: pytest.MonkeyPatch, name: str, ruleset: str
 ) -> None:
     """At an opening the acting bot is not public, but the bots at the table are."""
     thought = thinking(deployment, monkeypatch)
@@ -134,7 +123,7 @@ def test_at_a_table_with_a_searching_bot_all_bots_keep_to_its_interval(
 
 
 def test_the_interval_is_longer_by_the_public_size_of_the_largest_hand(
-    deployment: MemoryDeployment, monkeypatch: pytest.MonkeyPatch
+    deployment: SharedStore, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A large hand can have a thousand legal moves; its size is public, its cards are not."""
     monkeypatch.setattr(schedule, "CARDS_AN_INTERVAL", 2)
@@ -171,7 +160,7 @@ def stored_wake_up(services: Services, game: UUID) -> DueGame | None:
 @pytest.mark.parametrize("ruleset", ["threes", "morehead"])
 @pytest.mark.parametrize("clock", [None, Clock(turn_seconds=60, swap_seconds=60)])
 def test_the_stored_wake_up_of_a_first_come_opening_does_not_reveal_who_may_open(
-    deployment: MemoryDeployment,
+    deployment: SharedStore,
     services: Services,
     ada: RegisteredPlayer,
     ruleset: str,
@@ -202,7 +191,7 @@ def test_the_stored_wake_up_of_a_first_come_opening_does_not_reveal_who_may_open
 
 
 def test_an_opening_is_made_by_the_time_out_if_no_player_opens(
-    deployment: MemoryDeployment, services: Services, ada: RegisteredPlayer
+    deployment: SharedStore, services: Services, ada: RegisteredPlayer
 ) -> None:
     clock = Clock(turn_seconds=60, swap_seconds=60)
     for _ in range(30):
@@ -218,7 +207,7 @@ def test_an_opening_is_made_by_the_time_out_if_no_player_opens(
 
 
 def test_a_clock_shorter_than_the_window_comes_first(
-    deployment: MemoryDeployment, services: Services, ada: RegisteredPlayer
+    deployment: SharedStore, services: Services, ada: RegisteredPlayer
 ) -> None:
     clock = Clock(turn_seconds=1, swap_seconds=60)
     entry = at_the_opening(services, ada, "threes", clock)

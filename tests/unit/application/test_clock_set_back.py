@@ -10,12 +10,12 @@ from service.shx.bundle import Bundle
 from service.verify.evidence import OutsideEvidence
 from service.verify.files import verify_all
 from service.verify.finding import Check, Result
-from tests.unit.application.conftest import MemoryDeployment
+from tests.unit.application.conftest import SharedStore
 from tests.worlds.fake_world import lines_of, open_game, person, post
 
 
 def test_the_next_hand_begins_no_earlier_than_the_last_one_ended(
-    deployment: MemoryDeployment,
+    deployment: SharedStore,
 ) -> None:
     services = deployment.process()
     host = person(services)
@@ -32,7 +32,7 @@ def test_the_next_hand_begins_no_earlier_than_the_last_one_ended(
 
 
 def test_a_bot_moves_at_once_on_a_machine_whose_clock_is_behind_the_event_before(
-    deployment: MemoryDeployment,
+    deployment: SharedStore,
 ) -> None:
     """An event that is stored has happened, so a bot does not wait until its time has come."""
     services = deployment.process()

@@ -16,7 +16,7 @@ from service.bootstrap import Services
 from service.domain.events import Entropy
 from service.shx.shuffle import client_commit
 from service.store.games import GameFilter
-from tests.unit.application.conftest import MemoryDeployment
+from tests.unit.application.conftest import SharedStore
 from tests.worlds.fake_world import assert_sound, open_game, person, types_of, version_of
 
 VALUES = ("aa" * 32, "bb" * 32)
@@ -111,7 +111,7 @@ def test_only_players_of_the_game_contribute_entropy(
 
 
 def test_a_seat_without_entropy_at_the_deadline_aborts_the_set_up(
-    deployment: MemoryDeployment, services: Services, ada: RegisteredPlayer, bob: RegisteredPlayer
+    deployment: SharedStore, services: Services, ada: RegisteredPlayer, bob: RegisteredPlayer
 ) -> None:
     game = opened(services, ada, bob, Entropy.VALUE)
     give(services, ada, game, value=VALUES[0])

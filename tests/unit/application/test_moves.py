@@ -11,7 +11,8 @@ from service.application.calls import Caller, Idempotency, RegisteredPlayer
 from service.application.errors import Refusal
 from service.application.handler import ATTEMPTS
 from service.bootstrap import Services
-from tests.unit.application.conftest import MemoryDeployment
+from tests.streams import cut_back
+from tests.unit.application.conftest import SharedStore
 from tests.worlds.fake_world import (
     assert_sound,
     entry_of,
@@ -48,7 +49,7 @@ def on_turn(services: Services, game: UUID) -> int:
 
 
 def test_a_move_that_loses_the_race_is_decided_again(
-    deployment: MemoryDeployment,
+    deployment: SharedStore,
     services: Services,
     ada: RegisteredPlayer,
     bob: RegisteredPlayer,
@@ -62,7 +63,7 @@ def test_a_move_that_loses_the_race_is_decided_again(
 
 
 def test_a_move_that_loses_the_race_too_often_is_answered_with_retry(
-    deployment: MemoryDeployment,
+    deployment: SharedStore,
     services: Services,
     ada: RegisteredPlayer,
     bob: RegisteredPlayer,
@@ -82,7 +83,7 @@ def test_a_move_that_loses_the_race_too_often_is_answered_with_retry(
 
 
 def test_a_process_with_an_outdated_cache_decides_on_the_current_version(
-    deployment: MemoryDeployment,
+    deployment: SharedStore,
     services: Services,
     ada: RegisteredPlayer,
     bob: RegisteredPlayer,
@@ -173,7 +174,7 @@ def test_only_players_of_the_game_move(services: Services, game: UUID) -> None:
 
 
 def test_a_repeated_request_gets_the_first_answer_and_moves_once(
-    deployment: MemoryDeployment, services: Services, ada: RegisteredPlayer, game: UUID
+    deployment: SharedStore, services: Services, ada: RegisteredPlayer, game: UUID
 ) -> None:
     first = post(services, ada, game, READY, request=request())
     again = post(deployment.process(), ada, game, READY, request=request())
@@ -182,7 +183,7 @@ def test_a_repeated_request_gets_the_first_answer_and_moves_once(
 
 
 def test_concurrent_duplicates_get_one_answer(
-    deployment: MemoryDeployment, services: Services, ada: RegisteredPlayer, game: UUID
+    deployment: SharedStore, services: Services, ada: RegisteredPlayer, game: UUID
 ) -> None:
     other = deployment.process()
     deployment.store.rivals = [lambda: post(other, ada, game, READY, request=request())]
@@ -241,7 +242,7 @@ def test_after_the_end_no_move_is_accepted(
 
 
 def test_a_store_restored_to_an_older_version_overrides_the_cache(
-    deployment: MemoryDeployment,
+    deployment: SharedStore,
     services: Services,
     ada: RegisteredPlayer,
     bob: RegisteredPlayer,
@@ -250,7 +251,7 @@ def test_a_store_restored_to_an_older_version_overrides_the_cache(
     """After a restore of the database the cache of this process is outdated."""
     kept = lines_of(services, game)
     post(services, ada, game, READY)
-    deployment.store._streams[game].lines[:] = kept  # as a restore would
+    cut_back(deployment.url, game, len(kept))
     entry = services.game_cache.fresh(game)
     assert entry is not None and entry.record.version == len(kept)
     body = services.games.view(Caller(player=bob.id), game)[0]

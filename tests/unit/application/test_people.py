@@ -13,7 +13,7 @@ from service.application.tables.record import TableRequest
 from service.bootstrap import Services
 from service.domain.events import Clock, Entropy
 from service.store.games import GameFilter
-from tests.unit.application.conftest import MemoryDeployment
+from tests.unit.application.conftest import SharedStore
 from tests.worlds.fake_world import (
     assert_sound,
     entry_of,
@@ -32,7 +32,7 @@ KEY = Idempotency(key="k", path="/back", body_hash=b"a" * 32)
 
 
 @pytest.fixture
-def silent(deployment: MemoryDeployment, services: Services, ada: RegisteredPlayer) -> UUID:
+def silent(deployment: SharedStore, services: Services, ada: RegisteredPlayer) -> UUID:
     """Return a game in which a bot stands in for Ada after two time-outs."""
     seats = ("me", {"bot": "lowest"})
     game = open_game(services, ada, seats, ruleset="leeds", clock=CLOCK, window_seconds=0)
@@ -67,7 +67,7 @@ def test_a_returned_player_plays_again_without_an_event(
 
 
 def test_a_repeated_return_gets_the_first_answer(
-    deployment: MemoryDeployment, services: Services, ada: RegisteredPlayer, silent: UUID
+    deployment: SharedStore, services: Services, ada: RegisteredPlayer, silent: UUID
 ) -> None:
     first = services.stand_ins.back(Caller(player=ada.id), silent, KEY)
     again = deployment.process().stand_ins.back(Caller(player=ada.id), silent, KEY)
@@ -84,7 +84,7 @@ def test_a_key_used_for_another_request_is_refused(
 
 
 def test_without_a_key_no_answer_is_stored(
-    deployment: MemoryDeployment, services: Services, ada: RegisteredPlayer, silent: UUID
+    deployment: SharedStore, services: Services, ada: RegisteredPlayer, silent: UUID
 ) -> None:
     commits = deployment.store.commits
     assert not back(services, ada, silent)
@@ -121,7 +121,7 @@ def test_no_player_is_erased_during_a_hand(
 
 
 def test_the_name_of_an_erased_player_is_gone_and_every_log_is_unchanged(
-    deployment: MemoryDeployment, services: Services, ada: RegisteredPlayer
+    deployment: SharedStore, services: Services, ada: RegisteredPlayer
 ) -> None:
     answer = services.players.register("Grace")
     grace = RegisteredPlayer(id=UUID(answer["id"]), name="Grace")
@@ -181,7 +181,7 @@ def invite_to_private_table(
 
 
 def test_the_streams_of_a_player_look_again_when_an_invitation_begins_or_ends(
-    deployment: MemoryDeployment,
+    deployment: SharedStore,
     services: Services,
     ada: RegisteredPlayer,
     bob: RegisteredPlayer,
@@ -196,7 +196,7 @@ def test_the_streams_of_a_player_look_again_when_an_invitation_begins_or_ends(
 
 
 def test_an_invitation_that_ends_while_its_player_sits_down_gives_no_seat(
-    deployment: MemoryDeployment,
+    deployment: SharedStore,
     services: Services,
     ada: RegisteredPlayer,
     bob: RegisteredPlayer,

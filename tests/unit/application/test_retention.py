@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
+import psycopg
 import pytest
 
 from service.application.retention import DEFAULT_RETENTION, Purging, Retention, retention_of
 from service.runtime.config import settings_from
 from service.store.events import OutboxRow
-from tests.memory.directory import MemoryDirectory
-from tests.memory.events import MemoryStore
 from tests.streams import answer, append, commit, new_game, refused, register
-from tests.worlds.fake_world import BEGIN, SetWorld
+from tests.unit.application.conftest import SharedStore
 
 ENOUGH = {"SHITHEAD_DATABASE_URL": "postgresql://u@h/d", "SHITHEAD_KEY_FILE": "/keys.json"}
 DAY = timedelta(days=1)
@@ -21,27 +20,30 @@ SHORT = Retention(answers=DAY, wake_ups=2 * DAY, refusals=3 * DAY, unused_player
 
 
 class RetainedData:
-    """Data of each kind, stored at BEGIN."""
+    """Data of each kind, stored just now."""
 
-    def __init__(self, kept: Retention) -> None:
-        self.world = SetWorld()
-        store = MemoryStore(clock=self.world.now)
-        self.store, self.directory = store, MemoryDirectory(store)
+    def __init__(self, deployment: SharedStore, kept: Retention) -> None:
+        self.world, self.store, self.url = deployment.world, deployment.store, deployment.url
+        self.world.time = self.begin = datetime.now(UTC)
+        self.directory = deployment.directory
         self.purging = Purging(
-            store=store, directory=self.directory, world=self.world, retention=kept
+            store=self.store, directory=self.directory, world=self.world, retention=kept
         )
-        game = new_game(store)
-        self.directory.record_refusal(game, refused(at=BEGIN))
+        game = new_game(self.store)
+        self.directory.record_refusal(game, refused(at=self.begin))
         rows = [OutboxRow(stream=game, version=2, topic=t) for t in ("game", "log", "statistics")]
-        over = append(
-            game, b"b", expected=1, after=store, summary={"status": "ended", "ended_at": BEGIN}
-        )
-        store.commit(commit(over, answer=answer(), outbox=tuple(rows)))
-        register(self.directory)
+        ended = {"status": "ended", "ended_at": self.begin}
+        over = append(game, b"b", expected=1, after=self.store, summary=ended)
+        self.store.commit(commit(over, answer=answer(), outbox=tuple(rows)))
 
     def deleted_after(self, days: float) -> set[str]:
-        """Return the kinds of data that are deleted `days` days after BEGIN."""
-        self.world.time = BEGIN + days * DAY
+        """Return the kinds of data that are deleted at an age of `days` days."""
+        age = timedelta(days=days)
+        with psycopg.connect(self.url) as owner:
+            owner.execute("UPDATE answers SET created_at = now() - %s", (age,))
+            owner.execute("UPDATE outbox SET created_at = now() - %s", (age,))
+            owner.execute("UPDATE refusals SET at = now() - %s", (age,))
+            owner.execute("UPDATE games SET ended_at = now() - %s", (age,))
         purging = self.purging
         purges = {
             "answers": purging.answers,
@@ -53,8 +55,8 @@ class RetainedData:
         return {kind for kind, purge in purges.items() if purge()}
 
 
-def test_each_kind_of_data_is_deleted_after_its_period() -> None:
-    kept = RetainedData(SHORT)
+def test_each_kind_of_data_is_deleted_after_its_period(deployment: SharedStore) -> None:
+    kept = RetainedData(deployment, SHORT)
     assert kept.deleted_after(0.9) == set()
     assert kept.deleted_after(1.1) == {"answers"}
     assert kept.deleted_after(2.1) == {"wake-ups"}
@@ -62,16 +64,20 @@ def test_each_kind_of_data_is_deleted_after_its_period() -> None:
     assert kept.deleted_after(3.2) == set()
 
 
-def test_unfinished_work_is_never_deleted() -> None:
+def test_unfinished_work_is_never_deleted(deployment: SharedStore) -> None:
     """Otherwise a game would never get its leaf in the public log, or never be counted."""
-    kept = RetainedData(SHORT)
+    kept = RetainedData(deployment, SHORT)
     assert kept.deleted_after(3000) >= {"wake-ups"}
-    assert kept.store.waiting("game") == []
-    assert [len(kept.store.waiting(topic)) for topic in ("log", "statistics")] == [1, 1]
+    waiting = {
+        topic: len(kept.directory.outbox_waiting(topic=topic, limit=9))
+        for topic in ("game", "log", "statistics")
+    }
+    assert waiting == {"game": 0, "log": 1, "statistics": 1}
 
 
-def test_refusals_and_unused_players_are_not_deleted_by_default() -> None:
-    kept = RetainedData(DEFAULT_RETENTION)
+def test_refusals_and_unused_players_are_not_deleted_by_default(deployment: SharedStore) -> None:
+    kept = RetainedData(deployment, DEFAULT_RETENTION)
+    register(kept.directory)
     assert kept.deleted_after(30_000) == {"answers", "wake-ups"}
 
 

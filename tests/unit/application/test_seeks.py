@@ -6,6 +6,7 @@ from typing import Any
 from uuid import UUID, uuid4
 
 import orjson
+import psycopg
 import pytest
 
 from service.application.calls import Idempotency, RegisteredPlayer
@@ -18,7 +19,7 @@ from service.domain.table import SeatKind, TableStatus
 from service.store.events import PlayerErased, QuotaKind
 from service.store.seeks import Seek, SeekConditions
 from tests.streams import numbered
-from tests.unit.application.conftest import MemoryDeployment
+from tests.unit.application.conftest import SharedStore
 from tests.worlds.fake_world import open_game, person
 
 
@@ -63,7 +64,7 @@ def status(services: Services, player: RegisteredPlayer, seek: dict[str, Any]) -
 
 
 def test_two_seeks_become_a_table_with_a_hand(
-    services: Services, deployment: MemoryDeployment, ada: RegisteredPlayer, bob: RegisteredPlayer
+    services: Services, deployment: SharedStore, ada: RegisteredPlayer, bob: RegisteredPlayer
 ) -> None:
     first = post(services, ada, "threes", "leeds", key="A" * 43 + "=")
     assert (first["status"], first["table"]) == ("open", None)
@@ -93,7 +94,7 @@ def test_the_seats_of_a_match_contribute_the_entropy_that_they_agreed_on(
 
 
 def test_a_round_of_the_sweeper_opens_as_many_tables_as_it_may(
-    services: Services, deployment: MemoryDeployment, ada: RegisteredPlayer, bob: RegisteredPlayer
+    services: Services, deployment: SharedStore, ada: RegisteredPlayer, bob: RegisteredPlayer
 ) -> None:
     post(services, ada, "leeds", fill=60)
     post(services, bob, "threes", fill=60)
@@ -104,7 +105,7 @@ def test_a_round_of_the_sweeper_opens_as_many_tables_as_it_may(
 @pytest.mark.parametrize(("ruleset", "seats"), [("of-a-later-release", 2), ("leeds", 40)])
 def test_seeks_that_this_release_cannot_match_hold_up_no_other(
     services: Services,
-    deployment: MemoryDeployment,
+    deployment: SharedStore,
     ada: RegisteredPlayer,
     ruleset: str,
     seats: int,
@@ -122,7 +123,7 @@ def test_seeks_that_this_release_cannot_match_hold_up_no_other(
 
 
 def test_of_several_rulesets_those_are_matched_that_this_release_knows(
-    services: Services, deployment: MemoryDeployment, ada: RegisteredPlayer
+    services: Services, deployment: SharedStore, ada: RegisteredPlayer
 ) -> None:
     both = ("of-a-later-release", "leeds")
     clock = Clock(turn_seconds=20, swap_seconds=60)
@@ -134,7 +135,7 @@ def test_of_several_rulesets_those_are_matched_that_this_release_knows(
     assert met(services, ada)["status"] == "matched"
 
 
-def _stored(services: Services, deployment: MemoryDeployment, conditions: SeekConditions) -> Seek:
+def _stored(services: Services, deployment: SharedStore, conditions: SeekConditions) -> Seek:
     """Store a seek as another process does, for a player of its own; return it."""
     now = deployment.world.now()
     seek = Seek(
@@ -161,7 +162,7 @@ def test_a_player_with_as_many_hands_as_allowed_posts_no_seek(
 
 
 def test_bots_take_the_empty_seats_in_time(
-    services: Services, deployment: MemoryDeployment, ada: RegisteredPlayer
+    services: Services, deployment: SharedStore, ada: RegisteredPlayer
 ) -> None:
     seek = post(services, ada, seats=3, fill=60)
     assert sweep(services) == 0
@@ -181,7 +182,7 @@ def test_without_waiting_for_people_the_hand_begins_at_once(
 
 
 def test_a_seek_expires_unless_it_is_renewed(
-    services: Services, deployment: MemoryDeployment, ada: RegisteredPlayer, bob: RegisteredPlayer
+    services: Services, deployment: SharedStore, ada: RegisteredPlayer, bob: RegisteredPlayer
 ) -> None:
     seek = post(services, ada)
     deployment.world.wait(599)
@@ -212,14 +213,15 @@ def test_a_seek_that_was_matched_cannot_be_withdrawn(
 
 
 def test_a_repeated_request_posts_one_seek(
-    services: Services, deployment: MemoryDeployment, ada: RegisteredPlayer, bob: RegisteredPlayer
+    services: Services, deployment: SharedStore, ada: RegisteredPlayer, bob: RegisteredPlayer
 ) -> None:
     """Even if the process ended before it stored the answer."""
     request = Idempotency(key="k", path="/v1/seeks", body_hash=b"b" * 32)
     first = post(services, ada, request=request)
     assert met(services, bob)["status"] == "matched"
     assert post(services, ada, request=request) == first
-    deployment.store.forget_answers(lambda *_: True)
+    with psycopg.connect(deployment.url) as owner:
+        owner.execute("DELETE FROM answers")
     again = post(services, ada, request=request)
     assert (again["id"], again["status"]) == (first["id"], "matched")
     assert len(services.seeks.of_player(ada.id)) == 1
@@ -235,7 +237,7 @@ def test_players_who_use_the_same_key_of_a_request_have_seeks_of_their_own(
 
 
 def test_a_rival_process_that_is_quicker_seats_no_player_twice(
-    services: Services, deployment: MemoryDeployment, ada: RegisteredPlayer, bob: RegisteredPlayer
+    services: Services, deployment: SharedStore, ada: RegisteredPlayer, bob: RegisteredPlayer
 ) -> None:
     """Between the search and the commit another sweeper finds the same match."""
     first, second, rival = post(services, ada), post(services, bob), deployment.process()
@@ -247,7 +249,7 @@ def test_a_rival_process_that_is_quicker_seats_no_player_twice(
 
 
 def test_a_seek_that_is_withdrawn_meanwhile_leaves_the_other_open(
-    services: Services, deployment: MemoryDeployment, ada: RegisteredPlayer, bob: RegisteredPlayer
+    services: Services, deployment: SharedStore, ada: RegisteredPlayer, bob: RegisteredPlayer
 ) -> None:
     """Ada, who waits longest, withdraws at this moment; the next round seats Bob with Cy."""
     first, second = post(services, ada), post(services, bob)
@@ -261,7 +263,7 @@ def test_a_seek_that_is_withdrawn_meanwhile_leaves_the_other_open(
 
 
 def test_a_player_who_is_erased_meanwhile_leaves_the_other_open(
-    services: Services, deployment: MemoryDeployment, bob: RegisteredPlayer
+    services: Services, deployment: SharedStore, bob: RegisteredPlayer
 ) -> None:
     made = services.players.register("Gone")
     post(services, RegisteredPlayer(id=UUID(made["id"]), name="Gone"))
@@ -277,7 +279,7 @@ def test_a_player_who_is_erased_meanwhile_leaves_the_other_open(
 
 def test_a_round_that_ends_early_is_continued_by_the_next(
     services: Services,
-    deployment: MemoryDeployment,
+    deployment: SharedStore,
     ada: RegisteredPlayer,
     bob: RegisteredPlayer,
     monkeypatch: pytest.MonkeyPatch,
@@ -296,7 +298,7 @@ def test_a_round_that_ends_early_is_continued_by_the_next(
 @pytest.mark.parametrize("mine", [True, False])
 def test_players_of_whom_one_blocks_the_other_are_not_seated_together(
     services: Services,
-    deployment: MemoryDeployment,
+    deployment: SharedStore,
     ada: RegisteredPlayer,
     bob: RegisteredPlayer,
     *,

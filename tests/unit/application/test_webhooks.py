@@ -37,7 +37,7 @@ from service.runtime.receivers import (
 from service.shx.canonical import parse_time
 from service.store.webhooks import StoredWebhook, WebhookState
 from tests.changed import replace
-from tests.unit.application.conftest import MemoryDeployment
+from tests.unit.application.conftest import SharedStore
 from tests.worlds.fake_world import SetWorld, entry_of, open_game, post
 
 URL = "https://bots.example/hook"
@@ -90,7 +90,7 @@ def receivers() -> Scripted:
 
 
 @pytest.fixture
-def services(deployment: MemoryDeployment, receivers: Scripted) -> Services:
+def services(deployment: SharedStore, receivers: Scripted) -> Services:
     return deployment.process(receivers=receivers)
 
 
@@ -417,7 +417,7 @@ def test_a_ping_without_an_echo_is_sent_five_times_and_nothing_else(
 
 @pytest.mark.parametrize("lost_keys", [False, True])
 def test_a_receiver_that_is_gone_or_a_secret_that_is_lost_switches_it_off_at_once(
-    deployment: MemoryDeployment,
+    deployment: SharedStore,
     services: Services,
     receivers: Scripted,
     ada: Owner,

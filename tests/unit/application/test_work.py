@@ -16,10 +16,8 @@ from service.application.errors import Refusal
 from service.application.quotas import LARGE_HAND, limited_by, listing
 from service.application.rulesets import READ_COST, TEXT_COST
 from service.bootstrap import Services
-from tests.memory.directory import MemoryDirectory
-from tests.memory.events import MemoryStore
-from tests.memory.public_log import MemoryLog
-from tests.worlds.fake_world import KEYS, SetWorld, entry_of, open_game, person, post
+from tests.unit.application.conftest import SharedStore
+from tests.worlds.fake_world import entry_of, open_game, person, post
 
 DECKS = 6
 HAND = LARGE_HAND + 20
@@ -53,18 +51,9 @@ class Meter:
 
 
 @pytest.fixture
-def services() -> Services:
+def services(deployment: SharedStore) -> Services:
     """Return services whose trials accept every ruleset."""
-    store = MemoryStore()
-    return Services(
-        log_store=MemoryLog(),
-        store=store,
-        directory=MemoryDirectory(store),
-        keyring=KEYS,
-        origin="tests.example",
-        world=SetWorld(),
-        trials=Accepting(),
-    )
+    return deployment.process(trials=Accepting())
 
 
 def large_hands(services: Services, ada: RegisteredPlayer, bob: RegisteredPlayer) -> UUID:

@@ -20,10 +20,10 @@ from service.runtime.config import Settings
 from service.shx.keys import followed, read_key_list
 from service.shx.tlog.checkpoint import cosignatures, open_checkpoint, parse_cosigner
 from service.shx.tlog.notes import MAX_SIGNATURES, NoteVerifier, parse_note, sign_note
-from tests.memory.directory import MemoryDirectory
-from tests.memory.events import MemoryStore
-from tests.memory.public_log import MemoryLog
+from service.store.database import Database
 from tests.unit.cli.conftest import CommandOutput
+from tests.worlds.fake_world import services_over, unconnected
+from tests.worlds.memory_log import MemoryLog
 
 Shithead = Callable[..., CommandOutput]
 
@@ -34,15 +34,10 @@ def log() -> MemoryLog:
 
 
 @pytest.fixture
-def services(log: MemoryLog) -> Services:
-    store = MemoryStore()
-    return Services(
-        store=store,
-        directory=MemoryDirectory(store),
-        keyring=Keyring.generate(),
-        origin="tests.example",
-        log_store=log,
-    )
+def services(log: MemoryLog, database_url: str) -> Iterator[Services]:
+    made = services_over(Database(database_url), keyring=Keyring.generate(), log_store=log)
+    yield made
+    made.close()
 
 
 @pytest.fixture
@@ -193,14 +188,8 @@ def test_an_idle_log_supports_any_number_of_rotations(
     run: Shithead, log: MemoryLog, tmp_path: Path
 ) -> None:
     """The same tree is signed by each new key in turn, without an overlap."""
-    store, path = MemoryStore(), tmp_path / "keys.json"
-    made = Services(
-        store=store,
-        directory=MemoryDirectory(store),
-        keyring=KeyFile(path),
-        origin="tests.example",
-        log_store=log,
-    )
+    path = tmp_path / "keys.json"
+    made = unconnected(keyring=KeyFile(path), log_store=log)
     grow(log, made, 1)
     for _ in range(110):
         status, *_ = run("rotate-keys", "--key-file", path, "--only", "signing", "--overlap", "0")

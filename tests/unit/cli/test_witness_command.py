@@ -28,10 +28,9 @@ from service.runtime.config import Settings
 from service.shx.tlog.checkpoint import cosignatures, parse_cosigner
 from service.shx.tlog.notes import NoteSigner, parse_note
 from tests.malformed import CUT, DEEP, ICY, Malformed, malformed
-from tests.memory.directory import MemoryDirectory
-from tests.memory.events import MemoryStore
-from tests.memory.public_log import MemoryLog
 from tests.unit.cli.conftest import CommandOutput
+from tests.worlds.fake_world import unconnected
+from tests.worlds.memory_log import MemoryLog
 
 Shithead = Callable[..., CommandOutput]
 ORIGIN = "tests.example"
@@ -44,15 +43,8 @@ class ForgeableService:
 
     def __init__(self, keys: Path) -> None:
         self.log = MemoryLog()
-        store = MemoryStore()
         self.keys = keys
-        self.services = Services(
-            store=store,
-            directory=MemoryDirectory(store),
-            keyring=KeyFile(keys),
-            origin=ORIGIN,
-            log_store=self.log,
-        )
+        self.services = unconnected(keyring=KeyFile(keys), origin=ORIGIN, log_store=self.log)
         settings = Settings(database_url="postgresql://", rate_limits=False)
         self._app = create_app(self.services, settings)
         self._settings = settings
@@ -74,7 +66,7 @@ class ForgeableService:
 
     def forge(self, signer: NoteSigner, *numbers: int) -> None:
         """Serve a log with other leaves from now on, signed with a stolen key."""
-        log, store = MemoryLog(), MemoryStore()
+        log = MemoryLog()
         for number in numbers:
             log.request(UUID(int=number), 1, bytes(32))
         Sequencer(
@@ -83,9 +75,7 @@ class ForgeableService:
             signers=lambda _now: [signer],
             now=self.services.world.now,
         ).run_once()
-        forger = Services(
-            store=store,
-            directory=MemoryDirectory(store),
+        forger = unconnected(
             keyring=self.services.keyring.present,
             origin=ORIGIN,
             log_store=log,

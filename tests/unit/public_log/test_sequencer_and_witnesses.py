@@ -24,9 +24,8 @@ from service.public_log.witness_client import TIMEOUT, RemoteWitness, parse_witn
 from service.shx.canonical import RecordError
 from service.shx.tlog.checkpoint import Cosigner
 from tests.malformed import CUT, DEEP, ICY, SEEN_MORE, malformed
-from tests.memory.directory import MemoryDirectory
-from tests.memory.events import MemoryStore
-from tests.memory.public_log import MemoryLog
+from tests.worlds.fake_world import unconnected
+from tests.worlds.memory_log import MemoryLog
 from workers.sequencer import LogSequencer
 
 ORIGIN = "tests.example"
@@ -43,10 +42,7 @@ class Watched:
         self.memory: SignedFile | None = SignedFile(folder / "log.checkpoint")
 
     def services(self, witnesses: tuple[RemoteWitness, ...], quorum: int = 0) -> Services:
-        store = MemoryStore()
-        return Services(
-            store=store,
-            directory=MemoryDirectory(store),
+        return unconnected(
             keyring=self.keyring,
             origin=ORIGIN,
             log_store=self.log,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import cache
 
 import pytest
@@ -16,13 +17,23 @@ from service.verify.report import Report, audit_object, report_html, report_text
 from service.verify.substitution import unheld_of
 from service.verify.verify import verify_bundle
 from tests.attacks.cheating_server import Case, substituted_draw
+from tests.databases import Databases
 from tests.tamper import Forgery, report_on, sample, sample_lines, with_short_sentences
 
+Substituted = Callable[..., tuple[Case, Report]]
 
-@cache
-def substituted(times: int = 1) -> tuple[Case, Report]:
-    case = substituted_draw(times=times)
-    return case, with_short_sentences(verify_bundle(read_log(case.bundle)))
+
+@pytest.fixture(scope="module")
+def substituted(databases: Databases) -> Substituted:
+    """Return a function that returns a case with some substitutions, and the report on it."""
+
+    @cache
+    def made(times: int = 1) -> tuple[Case, Report]:
+        with databases.lent() as url:
+            case = substituted_draw(url, times=times)
+        return case, with_short_sentences(verify_bundle(read_log(case.bundle)))
+
+    return made
 
 
 def with_a_card_of_the_stock() -> Forgery:
@@ -38,7 +49,9 @@ def reason(report: Report, check: Check = Check.CUSTODY) -> str:
     return next(found.reason or "" for found in report.findings if found.check is check)
 
 
-def test_a_substituted_draw_is_reported_with_both_cards_and_its_statement() -> None:
+def test_a_substituted_draw_is_reported_with_both_cards_and_its_statement(
+    substituted: Substituted,
+) -> None:
     """P8: after a play the hand is filled up from the stock, from the top."""
     case, report = substituted()
     assert report.unheld is not None
@@ -53,7 +66,7 @@ def test_a_substituted_draw_is_reported_with_both_cards_and_its_statement() -> N
     assert "all events after it fit" in reason(report)
 
 
-def test_text_html_and_json_reports_do_not_blame_a_player_alone() -> None:
+def test_text_html_and_json_reports_do_not_blame_a_player_alone(substituted: Substituted) -> None:
     _, report = substituted()
     alone = "No player can do this alone: the server deals and accepts moves."
     [custody] = [c for c in audit_object(report)["checks"] if c["check"] == "custody"]
@@ -62,7 +75,7 @@ def test_text_html_and_json_reports_do_not_blame_a_player_alone() -> None:
         assert "all events after it fit" in text
 
 
-def test_the_claim_that_the_deck_was_dealt_in_order_is_not_shown() -> None:
+def test_the_claim_that_the_deck_was_dealt_in_order_is_not_shown(substituted: Substituted) -> None:
     _, report = substituted()
     [deck] = [one for one in report.claims if one.claim is Claim.DECK]
     assert deck.result is Result.MISSING
@@ -71,7 +84,7 @@ def test_the_claim_that_the_deck_was_dealt_in_order_is_not_shown() -> None:
     assert "the deck" not in report.wording.partition("nothing against")[2]
 
 
-def test_no_single_substitution_explains_two() -> None:
+def test_no_single_substitution_explains_two(substituted: Substituted) -> None:
     _, report = substituted(times=2)
     assert report.unheld is not None
     assert (report.unheld.substitutions, report.unheld.whole) == ((), True)
@@ -119,13 +132,15 @@ def test_a_hidden_face_down_card_is_tried_as_a_substitution() -> None:
     )
 
 
-def test_no_substitution_is_tried_before_the_seal() -> None:
+def test_no_substitution_is_tried_before_the_seal(substituted: Substituted) -> None:
     case, _ = substituted()
     found = unheld_of(Log(read_log(case.bundle).lines[: case.seq + 6]))
     assert found is None or not found.tried
 
 
-def test_an_incomplete_search_is_reported(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_incomplete_search_is_reported(
+    substituted: Substituted, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(substitution, "MAX_FOLLOWED", 10)
     case, _ = substituted()
     found = unheld_of(Log(read_log(case.bundle).lines))
