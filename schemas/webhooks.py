@@ -37,6 +37,7 @@ FAULTS: Final = {
     "status": "another status than 2xx",
     "gone": "status 410: the receiver wants nothing more",
     "echo": "the answer to the ping was not its challenge",
+    "token": "the token that set it has ended",
     "secret": "the server lost the secret",
 }
 """Why the last attempt failed."""
@@ -53,7 +54,7 @@ class WebhookRequestSchema(Closed):
         required=True,
         metadata={
             "description": "an `https` address, on port 443 or above 1023, without user and "
-            "fragment, whose name leads to public addresses only",
+            "fragment; it is a public address, or a name that leads to public addresses only",
             "maxLength": MAX_URL,
             "example": "https://bots.example/shithead",
         },
@@ -67,6 +68,11 @@ class WebhookRequestSchema(Closed):
 class WebhookSchema(Closed):
     """The receiver of the caller's own events, and whether it accepts them."""
 
+    token = fields.UUID(
+        **described(
+            "the id of the token that set it, or replaced this one; it ends with that token"
+        )
+    )
     url = fields.String(**described("where events are sent"))
     types = fields.List(Chosen(*SENDABLE), **described("the types that are sent"))
     state = Chosen(
@@ -74,7 +80,7 @@ class WebhookSchema(Closed):
         **described(
             "`waiting` until the receiver has answered a signed ping with its challenge, then "
             "`on`; `off` after 24 hours without a success, after status 410, or if no ping was "
-            "answered, until it is set again"
+            "answered, and with its token, until it is set again"
         ),
     )
     fault = Chosen(

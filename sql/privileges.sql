@@ -120,7 +120,7 @@ GRANT EXECUTE ON FUNCTION put_off_dispute, note_able, probe_write, keep_ratings,
 TO shithead_service;
 
 REVOKE ALL ON FUNCTION
-    set_webhook, end_webhook, delete_webhook, wake_webhooks, claim_webhooks, begin_webhook,
+    set_webhook, end_webhook, delete_webhook, stop_webhook, wake_webhooks, claim_webhooks, begin_webhook,
     note_webhook_state, note_webhook_look, note_webhook_sent
 FROM PUBLIC;
 

@@ -402,6 +402,7 @@ CREATE INDEX seeks_open ON seeks (expires_at) WHERE (ended_at IS NULL);
 -- The receiver that a player named for the own events: one a player, replaced by a new one.
 CREATE TABLE webhooks (
     player_id      uuid NOT NULL,
+    token_id       uuid NOT NULL,      -- the token that set it, or that replaced this one; it ends with it
     url            text NOT NULL,      -- personal data, deleted with the player
     types          text[] NOT NULL,    -- of the own stream; no check, so that a new type needs no migration
     origin         text NOT NULL,      -- keyed hash of the network address that set it: what is done for one address at a time is limited

@@ -210,12 +210,19 @@ the slots for bodies and verified in one of the slots for verifications:
 | --- | --- | --- | --- | --- |"""
 
 
+SILENCE = """
+**Silent name servers.** The longest of ten delays from a deal to the webhook's event, in seconds
+(–: more than 45), while another address has set webhooks whose names nobody answers for, before
+(commit a3ccab95) and now:
+
+| other webhooks | before | now |
+| --- | --- | --- |"""
+
+
 def page(before: Figures, now: Figures) -> Iterator[str]:
     """Yield the page."""
     yield HEAD
-    for name in before:
-        if "seconds" in before[name]:
-            yield f"| {name} | {_of(before, name, 'seconds')} | {_of(now, name, 'seconds')} |"
+    yield from _seconds_rows(before, now, webhooks=False)
     yield LONG
     for name in before:
         if "first" in before[name]:
@@ -228,6 +235,14 @@ def page(before: Figures, now: Figures) -> Iterator[str]:
                 f"{_of(one, name, 'processor')} | {one[name]['bytes']}" for one in (before, now)
             ]
             yield f"| {name} | {' | '.join(cells)} |"
+    yield SILENCE
+    yield from _seconds_rows(before, now, webhooks=True)
+
+
+def _seconds_rows(before: Figures, now: Figures, *, webhooks: bool) -> Iterator[str]:
+    for name in before:
+        if "seconds" in before[name] and name.startswith("webhooks") is webhooks:
+            yield f"| {name} | {_of(before, name, 'seconds')} | {_of(now, name, 'seconds')} |"
 
 
 def _of(figures: Figures, name: str, which: str) -> str:

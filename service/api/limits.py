@@ -33,6 +33,13 @@ ENDPOINT_LIMITS = {
 }
 """Requests a minute from one address to expensive endpoints; Redis counts for all processes."""
 
+PLAYER_ENDPOINT_LIMITS = {"webhooks.set_webhook": (6, "limit.webhooks")}
+"""
+Requests a minute of one player, refused ones too, and the sentence of the refusal; Redis counts.
+
+Each webhook that is set sends pings, asked for or not.
+"""
+
 UNLIMITED = frozenset({"health.alive", "health.ready", "metrics"})
 """Endpoints for monitoring, which are never limited."""
 
@@ -102,7 +109,7 @@ class RateLimits:
         self._count_call("address", f"address {address}", self._per_address, "limit.address")
         limit = ENDPOINT_LIMITS.get(endpoint)
         if limit is not None:
-            self._count_endpoint(endpoint, address, limit)
+            self._count_endpoint("operation", endpoint, address, limit, "limit.operation")
 
     def count_player(self, player: UUID) -> None:
         """
@@ -113,6 +120,10 @@ class RateLimits:
         """
         if self._enabled:
             self._count_call("player", player.int, self._per_player, "limit.player")
+            endpoint = present_request().endpoint or ""
+            if endpoint in PLAYER_ENDPOINT_LIMITS:
+                limit, code = PLAYER_ENDPOINT_LIMITS[endpoint]
+                self._count_endpoint("player-operation", endpoint, str(player), limit, code)
 
     def count_work(self, key: str, limit: int, cost: int, code: str) -> None:
         """Count `cost` units of work for a key; raises `rate-limited` above `limit` a minute."""
@@ -124,26 +135,25 @@ class RateLimits:
     def _count_call(self, policy: str, key: Key, limit: int, code: str) -> None:
         _checked((policy, limit, *self._windows.hit(key, limit)), code)
 
-    def _count_endpoint(self, endpoint: str, address: str, limit: int) -> None:
-        code = "limit.operation"
-        with self._redis_slots.slot(address) as free:
-            if free and self._count_in_redis(endpoint, address, limit, code):
+    def _count_endpoint(self, policy: str, endpoint: str, who: str, limit: int, code: str) -> None:
+        with self._redis_slots.slot(caller_address()) as free:
+            if free and self._count_in_redis(policy, endpoint, who, limit, code):
                 return
-        self._count_call("operation", f"{endpoint} {address}", limit, code)
+        self._count_call(policy, f"{endpoint} {who}", limit, code)
 
-    def _count_in_redis(self, endpoint: str, address: str, limit: int, code: str) -> bool:
+    def _count_in_redis(self, policy: str, endpoint: str, who: str, limit: int, code: str) -> bool:
         """Return whether Redis counted the request; raises `rate-limited` above the limit."""
         if self._redis is None or time.monotonic() < self._redis_after:
             return False
         item = RateLimitItemPerMinute(limit)
         try:
-            is_free = self._redis.hit(item, endpoint, address)
-            stats = self._redis.get_window_stats(item, endpoint, address)
+            is_free = self._redis.hit(item, endpoint, who)
+            stats = self._redis.get_window_stats(item, endpoint, who)
         except (RedisError, OSError):
             self._redis_after = time.monotonic() + REDIS_RETRY_SECONDS
             return False
         left = stats.remaining if is_free else -1
-        _checked(("operation", limit, left, stats.reset_time - time.time()), code)
+        _checked((policy, limit, left, stats.reset_time - time.time()), code)
         return True
 
 
@@ -196,6 +206,10 @@ def published(settings: Settings) -> dict[str, Any]:
             {"policy": "operation", "operation": name, "requests": limit}
             for name, limit in ENDPOINT_LIMITS.items()
         ),
+        *(
+            {"policy": "player-operation", "operation": name, "requests": limit}
+            for name, (limit, _) in PLAYER_ENDPOINT_LIMITS.items()
+        ),
     ]
     return {
         "requests": [{**one, "seconds": WINDOW_SECONDS} for one in requests]
@@ -227,6 +241,9 @@ def limits_of(endpoint: str, *, has_player: bool) -> dict[str, Any]:
     if endpoint in ENDPOINT_LIMITS:
         counted.append("operation")
         found["requests"], found["seconds"] = ENDPOINT_LIMITS[endpoint], WINDOW_SECONDS
+    if endpoint in PLAYER_ENDPOINT_LIMITS:
+        counted.append("player-operation")
+        found["player_requests"], _ = PLAYER_ENDPOINT_LIMITS[endpoint]
     return found
 
 

@@ -61,7 +61,7 @@ from service.api.parsing import (
     query_values,
 )
 from service.application.calls import Caller, Idempotency, RegisteredPlayer
-from service.application.errors import Fault, Refusal, first_of, invalid_body
+from service.application.errors import Fault, Refusal, first_of, invalid_body, missing_scope
 from service.application.quotas import limited_by
 from service.application.request import RequestRead
 from service.replay.sentences import said
@@ -343,11 +343,7 @@ def _admit(read: RequestRead, scope: Scope | None, *, deferred: bool) -> None:
         return
     if not read.confirmed:
         read.confirm()  # an ended token is reported first
-    raise Refusal(
-        "missing-scope",
-        said("request.scope", scope=scope.value),
-        scope=scope.value,
-    )
+    raise missing_scope(scope)
 
 
 def _limited_work(player: RegisteredPlayer | None) -> AbstractContextManager[None]:

@@ -6,7 +6,7 @@ from flask import Response
 
 from schemas.tokens import Scope
 from schemas.webhooks import NewWebhookSchema, WebhookRequestSchema, WebhookSchema
-from service.api.context import context, services
+from service.api.context import services
 from service.api.conventions.caching import private
 from service.api.conventions.responses import json_response
 from service.api.operation import Call, Repeats, Token, blueprint, operation
@@ -16,9 +16,6 @@ from service.application.webhooks import WebhookRequest
 webhooks = blueprint("webhooks", __name__, "Webhooks: own events as requests to a receiver.")
 
 WEBHOOK = "/players/me/webhook"
-
-SETS_A_MINUTE = 6
-"""How often a player may set a webhook: each time its receiver gets pings, asked for or not."""
 
 
 @operation(
@@ -41,9 +38,11 @@ def set_webhook(call: Call) -> Response:
     caller, as at the begin of the own stream, and each event after that at least once, until it
     answers 2xx within 5 s. Failed requests are repeated for 24 hours, at growing intervals of at
     most an hour; an event that is no longer open is left out then.
+
+    It needs the scope `read` too, because a webhook reads. The webhook belongs to the token of the
+    request: it is `off` once this token ends, and passes to a token that replaces it. A player may
+    call this six times a minute, refused calls included.
     """
-    limits = context().rate_limits
-    limits.count_work(f"webhook {call.by.id}", SETS_A_MINUTE, 1, "limit.webhooks")
     wanted = WebhookRequest(
         url=call.body["url"], types=call.body["types"], address=caller_address()
     )

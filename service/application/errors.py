@@ -44,6 +44,11 @@ def not_found(what: str, **values: Value) -> Refusal:
     return Refusal("not-found", said(f"absent.{what}", **values))
 
 
+def missing_scope(scope: str) -> Refusal:
+    """Return the refusal of a token without a scope."""
+    return Refusal("missing-scope", said("request.scope", scope=str(scope)), scope=str(scope))
+
+
 def stale(what: str, present: int, seen: Collection[int]) -> Refusal:
     """
     Return the refusal of a change because none of the versions that the caller has seen is current.

@@ -24,8 +24,9 @@ import orjson
 from standardwebhooks import Webhook
 
 from schemas.notices import NoticeType
-from service.application.calls import Caller, RegisteredPlayer
-from service.application.errors import Refusal, invalid, not_found
+from schemas.tokens import Scope
+from service.application.calls import Caller, RegisteredPlayer, digest
+from service.application.errors import Refusal, invalid, missing_scope, not_found
 from service.application.notices import Notice, Notices, Open, Wanted
 from service.application.ports import World
 from service.keys import KeyringError, Keys
@@ -127,8 +128,14 @@ class Webhooks:
         Set or replace a player's webhook; return it with its new secret.
 
         Raises Refusal `invalid-body` for an address that cannot be that of a receiver,
-        `unauthorized` if the token of the request has ended.
+        `missing-scope` without the scope `read`, because a webhook reads, and `unauthorized` if
+        the token of the request has ended. The webhook ends with this token.
         """
+        own = self._directory.token(digest(bearer))
+        if own is None:
+            raise _ended()
+        if Scope.READ not in own.scopes:
+            raise missing_scope(Scope.READ)
         fault = url_fault(wanted.url, loopback=self._receivers.loopback)
         if fault is not None:
             values = {"n": MAX_URL} if fault == "form" else {}
@@ -136,6 +143,7 @@ class Webhooks:
         now, secret = self._world.now(), self._world.random(_SECRET_BYTES)
         key, sealed = self._keyring.seal(secret, _bound(player.id))
         made = StoredWebhook(
+            token=own.id,
             url=wanted.url,
             types=tuple(kind.value for kind in NoticeType if kind in wanted.types),
             origin=self._origin(wanted.address),
@@ -203,6 +211,8 @@ class Webhooks:
             return "taken"
         work = _Work(self._receivers, self._world, player, hook)
         try:
+            if hook.token_ended:
+                raise NotDelivered(ReceiverFault.TOKEN)
             work.sign_with(self._keyring.open(hook.key_id, hook.secret, _bound(player)))
             if hook.state is WebhookState.WAITING:
                 work.ping()
@@ -394,7 +404,7 @@ class _Work:
             pause = None if now - since >= OFF_AFTER else _back_off(failures)
         if pause is not None:
             pause = max(pause, asked_pause(failure.retry_after, now))
-        if failure.fault in (ReceiverFault.GONE, ReceiverFault.SECRET):
+        if failure.fault in (ReceiverFault.GONE, ReceiverFault.SECRET, ReceiverFault.TOKEN):
             pause = None
         return WebhookResult(
             state=WebhookState.OFF if pause is None else hook.state,
@@ -442,13 +452,15 @@ def _bound(player: UUID) -> bytes:
 
 
 def _json(hook: StoredWebhook) -> dict[str, Any]:
-    fails = hook.failures > 0 and hook.state is not WebhookState.OFF
+    is_off = hook.token_ended or hook.state is WebhookState.OFF
+    fails = hook.failures > 0 and not is_off
     return {
+        "token": str(hook.token),
         "url": hook.url,
         "types": list(hook.types),
-        "state": hook.state.value,
-        "fault": hook.fault,
-        "status": hook.status,
+        "state": (WebhookState.OFF if is_off else hook.state).value,
+        "fault": ReceiverFault.TOKEN.value if hook.token_ended else hook.fault,
+        "status": None if hook.token_ended else hook.status,
         "failing_since": None if hook.failing_since is None else format_time(hook.failing_since),
         "next_attempt": format_time(hook.due_at) if fails else None,
         "waiting": hook.waiting,

@@ -11,6 +11,7 @@ counted for those who cause them (`NameLookups`).
 
 from __future__ import annotations
 
+import re
 import socket
 import ssl
 import threading
@@ -23,7 +24,7 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from enum import StrEnum
 from functools import cache
-from ipaddress import IPv4Address, IPv6Address, IPv6Network, ip_address
+from ipaddress import IPv4Address, IPv6Address, IPv6Network, ip_address, ip_network
 from typing import Any, Final
 from urllib.error import URLError
 from urllib.parse import urlsplit
@@ -49,8 +50,26 @@ LOOKUPS_OF_ONE: Final = 4
 """How many may be for one network address, or for names of one domain; a player has one."""
 
 _ATTEMPTS: Final = 3  # addresses of one name that are tried
-_TRANSLATED: Final = (IPv6Network("64:ff9b::/96"), IPv6Network("2002::/16"))
-"""Addresses that a gateway translates to an IPv4 address, which can be a private one."""
+_NUMBER: Final = re.compile(r"[0-9]+|0x[0-9a-f]*")
+"""The last part of a host that the system reads as an IPv4 address in one of its old forms."""
+
+_GLOBAL_UNICAST: Final = IPv6Network("2000::/3")
+"""The part of IPv6 that the registry allocates to machines of the Internet."""
+
+_SPECIAL: Final = tuple(
+    ip_network(block)
+    for block in (
+        # IANA's registry of special IPv4 addresses, whether routed or not, and 224.0.0.0/4
+        *("0.0.0.0/8", "10.0.0.0/8", "100.64.0.0/10", "127.0.0.0/8", "169.254.0.0/16"),
+        *("172.16.0.0/12", "192.0.0.0/24", "192.0.2.0/24", "192.31.196.0/24", "192.52.193.0/24"),
+        *("192.88.99.0/24", "192.168.0.0/16", "192.175.48.0/24", "198.18.0.0/15"),
+        *("198.51.100.0/24", "203.0.113.0/24", "224.0.0.0/4", "240.0.0.0/4"),
+        # that of IPv6, in 2000::/3
+        *("2001::/23", "2001:db8::/32", "2002::/16", "2620:4f:8000::/48", "3fff::/20"),
+    )
+)
+_ISATAP: Final = frozenset({0x0000_5EFE, 0x0200_5EFE})
+"""The begin of an interface identifier that names an IPv4 address, which can be a private one."""
 
 Address = IPv4Address | IPv6Address
 
@@ -70,6 +89,7 @@ class ReceiverFault(StrEnum):
     STATUS = "status"  # another one than 2xx
     GONE = "gone"  # 410: the receiver wants nothing more
     ECHO = "echo"  # the answer to a ping is not its challenge
+    TOKEN = "token"  # noqa: S105 - that of the webhook has ended
     SECRET = "secret"  # noqa: S105 - no key decrypts the secret, so nothing can be signed
 
 
@@ -95,8 +115,8 @@ def url_fault(url: str, *, loopback: bool) -> str | None:
     """
     Return a code of why an address cannot be that of a receiver, None if it may be.
 
-    It is `https`; with `loopback` also `http`, for trials on one machine. Whether its name leads
-    to a public address is checked with each request.
+    It is `https`; with `loopback` also `http`, for trials on one machine. An IP address is a public
+    one; whether a name leads to such addresses is checked with each request.
     """
     if len(url) > MAX_URL or not url.isascii() or not url.isprintable() or " " in url:
         return "form"
@@ -113,6 +133,9 @@ def url_fault(url: str, *, loopback: bool) -> str | None:
         return "login"
     if port is not None and port != 443 and not 1024 <= port <= 65535:
         return "port"
+    is_address = ":" in host or _NUMBER.fullmatch(host.rstrip(".").rpartition(".")[2])
+    if is_address and not _permits(url, host, loopback=loopback):
+        return "private"
     return None
 
 
@@ -238,19 +261,19 @@ class Receivers:
 
     def _checked(self, found: Sequence[str], url: str) -> Sequence[str]:
         """Return addresses if all are permitted; raises NotDelivered."""
-        local_only = url.startswith("http:")
-        if not found or not all(self._permits(one, local_only=local_only) for one in found):
+        if not found or not all(_permits(url, one, loopback=self.loopback) for one in found):
             raise NotDelivered(ReceiverFault.ADDRESS)
         return found[:_ATTEMPTS]
 
-    def _permits(self, text: str, *, local_only: bool) -> bool:
-        try:
-            address = ip_address(text)
-        except ValueError:  # with a zone, as of a link
-            return False
-        if self.loopback and address.is_loopback:
-            return True
-        return not local_only and is_public(address)
+
+def _permits(url: str, text: str, *, loopback: bool) -> bool:
+    try:
+        address = ip_address(text)
+    except ValueError:  # with a zone, as of a link
+        return False
+    if loopback and address.is_loopback:
+        return True
+    return not url.startswith("http:") and is_public(address)
 
 
 @cache
@@ -261,19 +284,21 @@ def _system_trust() -> ssl.SSLContext:
 
 def is_public(address: Address) -> bool:
     """
-    Return whether an address belongs to a machine of the public Internet.
+    Return whether an address can belong to a machine of the public Internet.
+
+    Of IPv6 only what is allocated to machines, without what is mapped or translated to IPv4.
+    `is_global` of the standard library has the registries of its release.
 
     >>> is_public(ip_address("9.9.9.9")), is_public(ip_address("169.254.169.254"))
     (True, False)
-    >>> is_public(ip_address("::ffff:10.0.0.1")), is_public(ip_address("64:ff9b::a00:1"))
-    (False, False)
+    >>> is_public(ip_address("2620:fe::fe")), is_public(ip_address("::ffff:9.9.9.9"))
+    (True, False)
     """
     if isinstance(address, IPv6Address):
-        if address.ipv4_mapped is not None:
-            return is_public(address.ipv4_mapped)
-        if any(address in network for network in _TRANSLATED):
+        is_isatap = int(address) >> 32 & 0xFFFF_FFFF in _ISATAP
+        if address not in _GLOBAL_UNICAST or is_isatap:
             return False
-    return address.is_global and not address.is_multicast and not address.is_reserved
+    return not any(address in block for block in _SPECIAL if block.version == address.version)
 
 
 def _connecting(addresses: Sequence[str]) -> Callable[..., socket.socket]:

@@ -26,6 +26,7 @@ class WebhookState(StrEnum):
 class StoredWebhook:
     """The webhook of a player."""
 
+    token: UUID  # its id; the webhook ends with it
     url: str = field(repr=False)  # can contain a secret of the receiver's
     types: tuple[str, ...]
     origin: str  # stands for the network address that set it
@@ -43,6 +44,7 @@ class StoredWebhook:
     tables: tuple[UUID, ...] = ()
     games: tuple[UUID, ...] = ()
     waiting: int = 0  # deliveries that were not accepted yet
+    token_ended: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -92,7 +94,11 @@ class WebhookRepository(Repository):
     """
 
     def set_webhook(self, token: str, webhook: StoredWebhook) -> None:
-        """Replace the webhook of the player with a token; raises TokenEnded."""
+        """
+        Replace the webhook of the player with a token, to which it belongs; raises TokenEnded.
+
+        `token` is the token itself, whatever `webhook` names.
+        """
         values = list(webhook.types), webhook.origin, webhook.key_id, webhook.secret
         self._write("set_webhook", token, webhook.url, *values, webhook.created_at)
 
@@ -178,9 +184,11 @@ def _json(value: Any) -> str:
 
 
 def _webhook(row: tuple[Any, ...]) -> StoredWebhook:
-    url, types, origin, key_id, secret, state, *rest = row
-    fault, status, failures, since, created, delivered, due, claim, tables, games, waiting = rest
+    token, url, types, origin, key_id, secret, state, *rest = row
+    fault, status, failures, since, created, delivered, due, claim, tables, games, *more = rest
+    waiting, token_ended = more
     return StoredWebhook(
+        token=token,
         url=url,
         types=tuple(types),
         origin=origin,
@@ -198,6 +206,7 @@ def _webhook(row: tuple[Any, ...]) -> StoredWebhook:
         tables=tuple(tables),
         games=tuple(games),
         waiting=waiting,
+        token_ended=token_ended,
     )
 
 

@@ -1,4 +1,4 @@
--- end_token: end one of the tokens of a player; false if the player has no such token.
+-- end_token: end one of the tokens of a player, with the webhook that it set; false if there is none.
 --
 -- `caller` is the token of the request itself, not its hash, which the service's role can read. It
 -- needs the scope `account`, and may be the token that ends: SH403 otherwise.
@@ -18,6 +18,7 @@ BEGIN
     IF ended IS NULL THEN
         RETURN false;
     END IF;
+    PERFORM stop_webhook(its_player, wanted);
     UPDATE players p
     SET token_hash = sha256(uuid_send(gen_random_uuid()) || uuid_send(gen_random_uuid()))
     WHERE p.player_id = its_player AND p.token_hash = ended;

@@ -2,7 +2,8 @@
 --
 -- `issuer` is the token of the request itself, not its hash, which the service's role can read. It
 -- needs the scope `account`, and the new token exceeds it neither in scopes nor in time: SH403
--- otherwise. SH429 for a player who has `most` tokens. Tokens that have ended are deleted here.
+-- otherwise. SH429 for a player who has `most` tokens. Tokens that have ended are deleted here. The
+-- webhook of a token that is replaced belongs to the new one, if that could have set it, else it ends.
 CREATE OR REPLACE FUNCTION issue_token(
     issuer text, its_id uuid, token bytea, its_name text, its_scopes text[], at timestamptz,
     its_end timestamptz, replaces boolean, most integer
@@ -12,6 +13,7 @@ AS $$
 DECLARE
     its_player  uuid    := player_of_issuer(issuer);
     old_hash    bytea   := sha256(convert_to(issuer, 'UTF8'));
+    old_id      uuid    := (SELECT k.token_id FROM tokens k WHERE k.token_hash = old_hash);
     has_all     boolean := cardinality(its_scopes) = 4 AND its_end IS NULL;
 BEGIN
     IF its_player IS NULL THEN
@@ -33,6 +35,12 @@ BEGIN
         jsonb_build_object('player', its_player, 'kind', 'tokens', 'most', most)
     ));
     PERFORM add_token(its_id, token, its_player, its_name, its_scopes, at, its_end);
+
+    IF replaces AND its_scopes @> ARRAY['read', 'account'] THEN
+        UPDATE webhooks w SET token_id = its_id WHERE w.player_id = its_player AND w.token_id = old_id;
+    ELSIF replaces THEN
+        PERFORM stop_webhook(its_player, old_id);
+    END IF;
 
     UPDATE players p
     SET token_hash = CASE

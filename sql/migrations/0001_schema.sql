@@ -472,6 +472,7 @@ COMMENT ON COLUMN seeks.table_id IS 'the table of a matched seek';
 
 CREATE TABLE webhooks (
     player_id      uuid         NOT NULL,
+    token_id       uuid         NOT NULL,
     url            text         NOT NULL,
     types          text[]       NOT NULL,
     origin         text         NOT NULL,
@@ -498,6 +499,7 @@ CREATE TABLE webhooks (
 CREATE INDEX webhooks_due ON webhooks (due_at) WHERE state <> 'off';
 COMMENT ON TABLE webhooks IS
     'The receiver that a player named for the own events: one a player, replaced by a new one.';
+COMMENT ON COLUMN webhooks.token_id IS 'the token that set it, or that replaced this one; it ends with it';
 COMMENT ON COLUMN webhooks.url IS 'personal data, deleted with the player';
 COMMENT ON COLUMN webhooks.types IS 'of the own stream; no check, so that a new type needs no migration';
 COMMENT ON COLUMN webhooks.origin IS

@@ -6,12 +6,16 @@ SELECT set_webhook($1::text, $2::text, $3::text[], $4::text, $5::text, $6::bytea
 -- $1 token of the request
 SELECT end_webhook($1::text)
 
--- webhook_of: the webhook of a player, with the number of deliveries that were not accepted yet.
+-- webhook_of: the webhook of a player, with the number of deliveries that were not accepted yet, and
+-- whether its token has ended.
 -- $1 player
 SELECT
-    w.url, w.types, w.origin, w.key_id, w.secret, w.state, w.fault, w.status, w.failures, w.failing_since,
+    w.token_id, w.url, w.types, w.origin, w.key_id, w.secret, w.state, w.fault, w.status, w.failures, w.failing_since,
     w.created_at, w.delivered_at, w.due_at, w.claim, w.tables, w.games,
-    (SELECT count(*) FROM webhook_deliveries d WHERE d.player_id = w.player_id AND d.sent_at IS NULL)
+    (SELECT count(*) FROM webhook_deliveries d WHERE d.player_id = w.player_id AND d.sent_at IS NULL),
+    NOT EXISTS (
+        SELECT FROM tokens k WHERE k.token_id = w.token_id AND (k.ends_at IS NULL OR k.ends_at > now())
+    )
 FROM webhooks w
 WHERE w.player_id = $1::uuid
 

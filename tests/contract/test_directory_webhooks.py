@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from datetime import datetime, timedelta
+from datetime import UTC, datetime, timedelta
 from uuid import UUID, uuid4
 
 import pytest
@@ -20,11 +20,13 @@ from service.store.webhooks import (
 )
 from tests.changed import replace
 from tests.contract.conftest import Stores
+from tests.running import wait_for
 from tests.streams import THEN
 
 TOKEN, CODE = "token of Ann", "code of Ann"
 LATER, HOUR = THEN + timedelta(seconds=60), timedelta(hours=1)
 HOOK = StoredWebhook(
+    token=UUID(int=0),
     url="https://bots.example/",
     types=("your_turn",),
     origin="here",
@@ -80,41 +82,105 @@ def test_a_webhook_is_stored_replaced_and_deleted_by_its_player(stores: Stores) 
     assert directory.webhook(player) is None
     assert directory.webhooks_in_use() == in_use(0)
     directory.set_webhook(TOKEN, HOOK)
-    assert directory.webhook(player) == HOOK
+    [token] = directory.tokens_of(player)
+    assert directory.webhook(player) == replace(HOOK, token=token.id)
     assert directory.webhooks_in_use() == in_use(1), "until it is proven, it may wait for a share"
-    other = StoredWebhook(**{**fields(HOOK), "url": "https://b.example/", "types": ("a", "b")})  # type: ignore[arg-type] # fields
+    other = replace(HOOK, url="https://b.example/", types=("a", "b"))
     directory.set_webhook(TOKEN, other)
-    assert directory.webhook(player) == StoredWebhook(**{**fields(other), "claim": 1})  # type: ignore[arg-type] # fields
+    assert directory.webhook(player) == replace(other, token=token.id, claim=1)
     assert directory.end_webhook(TOKEN)
     assert not directory.end_webhook(TOKEN)
     assert directory.webhook(player) is None
 
 
-def fields(hook: StoredWebhook) -> dict[str, object]:
-    return {name: getattr(hook, name) for name in StoredWebhook.__dataclass_fields__}
-
-
-def test_only_a_token_of_the_player_with_the_scope_account_sets_or_ends_one(
+def issued(
     stores: Stores,
-) -> None:
-    directory, player = stores.directory, registered(stores)
-    reader = StoredToken(
+    secret: str,
+    *scopes: str,
+    replaces: str | None = None,
+    ends: float | None = None,
+) -> UUID:
+    """Issue a further token; return its id."""
+    made = StoredToken(
         id=uuid4(),
-        player=player,
-        name="reader",
-        scopes=("read", "play"),
+        player=uuid4(),
+        name="bot",
+        scopes=scopes,
         created_at=THEN,
-        ends_at=None,
+        ends_at=None if ends is None else datetime.now(UTC) + timedelta(seconds=ends),
         used_on=None,
     )
-    directory.issue_token(TOKEN, reader, digest("reader"), replaces=False, most=9)
+    stores.directory.issue_token(
+        replaces or TOKEN, made, digest(secret), replaces=replaces is not None, most=9
+    )
+    return made.id
+
+
+def test_only_a_token_with_the_scopes_read_and_account_sets_one(stores: Stores) -> None:
+    """A webhook reads; it is ended with the scope `account`."""
+    directory, player = stores.directory, registered(stores)
+    issued(stores, "reader", "read", "play")
+    issued(stores, "account", "account")
     directory.set_webhook(TOKEN, HOOK)
-    for token in ("reader", "unknown", digest(TOKEN).hex()):
+    for token in ("reader", "account", "unknown", digest(TOKEN).hex()):
         with pytest.raises(TokenEnded):
             directory.set_webhook(token, HOOK)
+    for token in ("reader", "unknown", digest(TOKEN).hex()):
         with pytest.raises(TokenEnded):
             directory.end_webhook(token)
     assert directory.webhook(player) is not None
+    assert directory.end_webhook("account")
+
+
+def test_it_ends_with_its_token_and_with_no_other(stores: Stores) -> None:
+    """A worker that holds a claim can store nothing then; it stays off until it is set again."""
+    directory, player = stores.directory, registered(stores)
+    own, other = issued(stores, "own", "read", "account"), issued(stores, "other", "read")
+    directory.set_webhook("own", HOOK)
+    claim = claimed(stores, player)
+    look(stores, player, claim, a_delivery())
+    assert directory.end_token(TOKEN, other)
+    hook = directory.webhook(player)
+    assert hook is not None
+    assert (hook.state, hook.token, hook.token_ended) == (WebhookState.WAITING, own, False)
+    assert directory.end_token(TOKEN, own)
+    hook = directory.webhook(player)
+    assert hook is not None
+    assert (hook.state, hook.fault, hook.token_ended) == (WebhookState.OFF, "token", True)
+    assert directory.webhook_deliveries(player) == []
+    assert not directory.note_webhook_state(player, claim, result())
+    assert take(directory, LATER + HOUR, until=LATER + HOUR, most=9) == []
+    directory.set_webhook(TOKEN, HOOK)
+    assert claimed(stores, player)
+
+
+def test_it_ends_when_its_token_ends_by_time(stores: Stores) -> None:
+    directory, player = stores.directory, registered(stores)
+    issued(stores, "brief", "read", "account", ends=0.2)
+    directory.set_webhook("brief", HOOK)
+
+    def ended() -> bool:
+        hook = directory.webhook(player)
+        return hook is not None and hook.token_ended
+
+    assert not ended()
+    wait_for(ended, seconds=5)
+
+
+@pytest.mark.parametrize("scopes", [("read", "account"), ("read",), ("account",)])
+def test_it_belongs_to_the_token_that_replaces_its_own_if_that_could_set_it(
+    stores: Stores, scopes: tuple[str, ...]
+) -> None:
+    directory, player = stores.directory, registered(stores)
+    issued(stores, "own", "read", "account")
+    directory.set_webhook("own", HOOK)
+    issued(stores, "beside", "read", "account")
+    new = issued(stores, "new", *scopes, replaces="own")
+    hook = directory.webhook(player)
+    assert hook is not None
+    keeps = len(scopes) == 2
+    assert (hook.token == new, hook.token_ended) == (keeps, not keeps)
+    assert hook.state is (WebhookState.WAITING if keeps else WebhookState.OFF)
 
 
 @pytest.mark.parametrize("how", ["recovered", "erased"])
@@ -270,7 +336,8 @@ def test_one_that_is_set_again_knows_nothing_of_the_one_before(stores: Stores) -
     failing = result(fault="late", status=500, failures=3, failing_since=THEN)
     assert directory.note_webhook_state(player, claim, failing)
     directory.set_webhook(TOKEN, HOOK)
-    assert directory.webhook(player) == StoredWebhook(**{**fields(HOOK), "claim": claim + 1})  # type: ignore[arg-type] # fields
+    [token] = directory.tokens_of(player)
+    assert directory.webhook(player) == replace(HOOK, token=token.id, claim=claim + 1)
     assert directory.webhook_deliveries(player) == []
 
 

@@ -118,7 +118,7 @@ ACTS: Final[dict[str, Callable[[Theft], bool]]] = {
     ),
     "issue tokens with its own scopes, until its own end": Theft.issues,
     "issue a token with more scopes, or that ends later": Theft.exceeds,
-    "set the webhook": every(("PUT", f"{ME}/webhook", HOOK)),
+    "set the webhook, which needs `read` and `account`": every(("PUT", f"{ME}/webhook", HOOK)),
     "replace the recovery code without knowing it": Theft.recovers,
     "erase the player": every(("DELETE", ME)),
 }

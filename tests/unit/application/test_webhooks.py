@@ -16,6 +16,7 @@ from standardwebhooks import webhooks as library
 from schemas.webhooks import FAULTS, STATES
 from service.application.calls import Caller, RegisteredPlayer, any_version
 from service.application.errors import Refusal
+from service.application.tokens import TokenRequest
 from service.application.webhooks import (
     LEASE,
     LOOK_EVERY,
@@ -627,3 +628,32 @@ def test_a_sender_is_proven_while_its_last_request_succeeded(
     assert {one.origin for one in receivers.senders} == {ada.stored().origin}
     assert "192.0.2.1" not in ada.stored().origin
     assert {one.player for one in receivers.senders} == {ada.player.id}
+
+
+def test_nothing_is_sent_once_its_token_has_ended_by_time(
+    services: Services, receivers: Scripted, ada: Owner, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ada.set()
+    work(services)
+    receivers.take()
+    known = services.directory.webhook
+    monkeypatch.setattr(
+        services.directory,
+        "webhook",
+        lambda player: None if (hook := known(player)) is None else replace(hook, token_ended=True),
+    )
+    shown = ada.shown()
+    assert (shown["state"], shown["fault"], shown["next_attempt"]) == ("off", "token", None)
+    pass_time(services, 400)
+    assert work(services) == ["off"]
+    assert receivers.take() == []
+    monkeypatch.undo()
+    assert (ada.stored().state, ada.stored().fault) == (WebhookState.OFF, "token")
+
+
+def test_a_token_without_read_sets_none(services: Services, ada: Owner) -> None:
+    wanted = TokenRequest(name="x", scopes=("account",))
+    ada.token = services.tokens.issue(ada.token, wanted)["token"]
+    with pytest.raises(Refusal) as refused:
+        ada.set()
+    assert (refused.value.code, refused.value.extra["scope"]) == ("missing-scope", "read")

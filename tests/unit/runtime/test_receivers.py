@@ -8,7 +8,7 @@ import time
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from datetime import UTC, datetime, timedelta
-from ipaddress import ip_address
+from ipaddress import ip_address, ip_network
 from pathlib import Path
 from uuid import UUID, uuid4
 
@@ -78,9 +78,73 @@ def test_addresses_that_are_not_of_the_public_internet_are_refused(text: str) ->
     assert fault_of(receivers, url) == (ReceiverFault.ADDRESS, None), "one of several is enough"
 
 
-@pytest.mark.parametrize("text", ["9.9.9.9", "2620:fe::fe", "::ffff:9.9.9.9"])
-def test_public_addresses_are_permitted(text: str) -> None:
+REGISTERED = (
+    # IANA: IPv4 Special-Purpose Address Registry, and multicast
+    *("0.0.0.0/8", "0.0.0.0/32", "10.0.0.0/8", "100.64.0.0/10", "127.0.0.0/8", "169.254.0.0/16"),
+    *("172.16.0.0/12", "192.0.0.0/24", "192.0.0.0/29", "192.0.0.8/32", "192.0.0.9/32"),
+    *("192.0.0.10/32", "192.0.0.170/32", "192.0.0.171/32", "192.0.2.0/24", "192.31.196.0/24"),
+    *("192.52.193.0/24", "192.88.99.0/24", "192.88.99.2/32", "192.168.0.0/16", "192.175.48.0/24"),
+    *("198.18.0.0/15", "198.51.100.0/24", "203.0.113.0/24", "240.0.0.0/4", "255.255.255.255/32"),
+    "224.0.0.0/4",
+    # IANA: IPv6 Special-Purpose Address Registry
+    *("::1/128", "::/128", "::ffff:0:0/96", "64:ff9b::/96", "64:ff9b:1::/48", "100::/64"),
+    *("100:0:0:1::/64", "2001::/23", "2001::/32", "2001:1::1/128", "2001:1::2/128"),
+    *("2001:1::3/128", "2001:2::/48", "2001:3::/32", "2001:4:112::/48", "2001:10::/28"),
+    *("2001:20::/28", "2001:30::/28", "2001:db8::/32", "2002::/16", "2620:4f:8000::/48"),
+    *("3fff::/20", "5f00::/16", "fc00::/7", "fe80::/10"),
+    # IANA: Internet Protocol Version 6 Address Space, but 2000::/3
+    *("::/8", "100::/8", "200::/7", "400::/6", "800::/5", "1000::/4", "4000::/3", "6000::/3"),
+    *("8000::/3", "a000::/3", "c000::/3", "e000::/4", "f000::/5", "f800::/6", "fe00::/9"),
+    *("fec0::/10", "ff00::/8"),
+)
+
+
+@pytest.mark.parametrize("block", REGISTERED)
+def test_no_address_of_a_registered_block_is_public(block: str) -> None:
+    network = ip_network(block)
+    inside = (network[0], network[network.num_addresses // 2], network[-1])
+    assert not any(is_public(address) for address in inside)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        *("9.9.9.9", "1.0.0.0", "9.255.255.255", "11.0.0.0", "100.63.255.255", "100.128.0.0"),
+        *("126.255.255.255", "128.0.0.0", "169.253.255.255", "169.255.0.0", "172.15.255.255"),
+        *("172.32.0.0", "191.255.255.255", "192.0.1.0", "192.0.3.0", "192.88.98.255"),
+        *("192.88.100.0", "192.167.255.255", "192.169.0.0", "198.17.255.255", "198.20.0.0"),
+        *("198.51.99.255", "198.51.101.0", "203.0.112.255", "203.0.114.0", "223.255.255.255"),
+        *("2000::", "2001:200::", "2001:db7:ffff::", "2001:db9::", "2001:ffff::", "2003::"),
+        *("2620:fe::fe", "2620:4f:7fff::", "2620:4f:8001::", "3ffe:ffff::1", "3fff:1000::"),
+    ],
+)
+def test_addresses_beside_these_blocks_are_public(text: str) -> None:
     assert is_public(ip_address(text))
+
+
+@pytest.mark.parametrize("text", ["2a00::5efe:a00:1", "2a00:1:2:3:200:5efe:10.0.0.1"])
+def test_an_interface_that_names_an_ipv4_address_is_not_public(text: str) -> None:
+    """ISATAP: a host on the way can pass it on to that address."""
+    assert not is_public(ip_address(text))
+
+
+@pytest.mark.parametrize(
+    "host",
+    [
+        *("10.0.0.1", "127.0.0.1", "[::1]", "[fec0::1]", "[::ffff:9.9.9.9]", "9.9.9", "2130706433"),
+        *("0x7f.1", "0x7f000001", "127.1.", "010.0.0.1"),
+    ],
+)
+def test_an_address_that_is_not_public_is_refused_when_it_is_set(host: str) -> None:
+    assert url_fault(f"https://{host}/", loopback=False) == "private"
+
+
+def test_a_public_address_or_one_of_this_machine_on_trial_may_be_set() -> None:
+    for url in ("https://9.9.9.9/", "https://[2620:fe::fe]:8443/"):
+        assert url_fault(url, loopback=False) is None
+    for url in ("https://127.0.0.1/", "http://[::1]:8000/"):
+        assert url_fault(url, loopback=True) is None
+    assert url_fault("http://9.9.9.9/", loopback=True) == "private"
 
 
 @pytest.mark.parametrize(
