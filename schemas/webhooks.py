@@ -31,8 +31,8 @@ FAULTS: Final = {
     "address": "its name leads to no public address",
     "connection": "the connection was refused or lost",
     "certificate": "the certificate is not valid for the name",
-    "late": "no complete answer within 5 s",
-    "answer": "the answer was longer than 16 KiB, or not HTTP",
+    "late": "no answer within 5 s",
+    "answer": "the answer was not HTTP",
     "redirect": "a redirect, which is not followed",
     "status": "another status than 2xx",
     "gone": "status 410: the receiver wants nothing more",
@@ -121,7 +121,8 @@ class WebhookEventSchema(NoticeSchema):
     The body of a request to a receiver: an event of the player's own stream.
 
     Its headers are those of Standard Webhooks: `webhook-id`, which is equal at each attempt,
-    `webhook-timestamp` and `webhook-signature`. Answer 2xx within 5 s to accept it.
+    `webhook-timestamp` and `webhook-signature`. Answer 2xx within 5 s to accept it; the body of the
+    answer is not read.
     """
 
     timestamp = time_field(**described("when the service found that it happened"))

@@ -17,8 +17,8 @@ class Receiver:
     """
     An HTTP server that stores the requests it gets.
 
-    `answers` are how it answers the events to come: a status, or `hang`, `drip`, `long` or
-    `redirect`; without any it answers 200. A ping is answered with its challenge if `echoes`.
+    `answers` are how it answers the events to come: a status, or `hang`, `drip`, `long`, `begun`
+    or `redirect`; without any it answers 200. A ping is answered with its challenge if `echoes`.
     `asks` is the `Retry-After` of its answers.
     """
 
@@ -60,6 +60,9 @@ class _Handler(BaseHTTPRequestHandler):
                     self.wfile.write(b"A")
             case "long":
                 self._answer(200, b"x" * (17 << 10))
+            case "begun":
+                self.wfile.write(b"HTTP/1.1 200 OK\r\nContent-Length: 99999\r\n\r\n" + b"x" * 99)
+                receiver.released.wait(30)
             case "redirect":
                 self._answer(307, b"", Location=receiver.url)
             case int() as status:

@@ -31,7 +31,9 @@ from service.application.notices import Notice, Notices, Open, Wanted
 from service.application.ports import World
 from service.keys import KeyringError, Keys
 from service.replay.sentences import said
+from service.runtime.http_client import Reply
 from service.runtime.receivers import (
+    MAX_ECHO,
     MAX_URL,
     LookupsBusy,
     NotDelivered,
@@ -336,9 +338,9 @@ class _Work:
             "timestamp": format_time(self._world.now()),
             "challenge": challenge,
         }
-        answer = self._post(f"ping-{identity}", orjson.dumps(event).decode())
-        if answer.strip() != challenge.encode():
-            raise NotDelivered(ReceiverFault.ECHO)
+        answer = self._post(f"ping-{identity}", orjson.dumps(event).decode(), most=MAX_ECHO)
+        if len(answer.body) == MAX_ECHO or answer.body.strip() != challenge.encode():
+            raise NotDelivered(ReceiverFault.ECHO, answer.status)
         self._note_success()
 
     def send(self, one: Delivery) -> None:
@@ -356,7 +358,7 @@ class _Work:
             failing_since=None,
         )
 
-    def _post(self, identity: str, body: str) -> bytes:
+    def _post(self, identity: str, body: str, *, most: int = 0) -> Reply:
         now = self._world.now()
         if self._signer is None:
             raise NotDelivered(ReceiverFault.SECRET)
@@ -372,7 +374,7 @@ class _Work:
             origin=self.hook.origin,
             is_proven=self.hook.state is WebhookState.ON and not self.hook.failures,
         )
-        return self._receivers.post(self.hook.url, body.encode(), headers, sender).body
+        return self._receivers.post(self.hook.url, body.encode(), headers, sender, most=most)
 
     def succeeded(self, *, complete: bool) -> WebhookResult:
         """Return the result after requests that were all accepted."""

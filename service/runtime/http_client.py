@@ -63,6 +63,7 @@ def call(
     *,
     seconds: float,
     most: int,
+    cut: bool = False,
     data: bytes | None = None,
     headers: Mapping[str, str] | None = None,
     route: Route | None = None,
@@ -72,13 +73,24 @@ def call(
 
     After `seconds` in total the connection is shut down, even in the middle of an answer: with
     only a timeout for each read, a server could send single bytes without end. Raises CallFailed
-    if the answer is missing, incomplete, longer than `most` bytes and a head, or not HTTP.
+    if the answer is missing, incomplete, longer than `most` bytes and a head, or not HTTP. With
+    `cut` no more than `most` bytes of the body are read, and the rest is not waited for.
     """
     request = urllib.request.Request(url, data=data, headers=dict(headers or {}))  # noqa: S310 - callers accept http(s) only
     deadline = _Deadline(seconds, socket.create_connection if route is None else route.connect)
     try:
         opener = _opener(deadline, most + HEAD_BYTES, route)
-        return _answer(opener, request, deadline, min(seconds, CONNECT_SECONDS), most)
+        answer = _open(opener, request, min(seconds, CONNECT_SECONDS))
+        with answer:
+            body = _cut_body(answer, most) if cut else _whole_body(answer, most)
+            if deadline.passed:
+                raise TimeoutError
+            return Reply(
+                status=int(answer.status),
+                media_type=answer.headers.get_content_type(),
+                body=body,
+                retry_after=answer.headers.get("Retry-After"),
+            )
     except (OSError, http.client.HTTPException, ValueError) as error:
         if deadline.passed:
             raise CallFailed(f"no complete answer within {seconds:g} s") from None
@@ -98,33 +110,32 @@ def _opener(deadline: _Deadline, most: int, route: Route | None) -> urllib.reque
     return bare
 
 
-def _answer(
-    opener: urllib.request.OpenerDirector,
-    request: urllib.request.Request,
-    deadline: _Deadline,
-    timeout: float,
-    most: int,
-) -> Reply:
+def _open(
+    opener: urllib.request.OpenerDirector, request: urllib.request.Request, timeout: float
+) -> Any:
     try:
-        answer = opener.open(request, timeout=timeout)
+        return opener.open(request, timeout=timeout)
     except urllib.error.HTTPError as error:
-        answer = error
-    with answer:
-        body = bytes(answer.read(most + 1))
-        if deadline.passed:
-            raise TimeoutError
-        if len(body) > most:
-            raise ValueError("too large")
-        length = answer.headers.get("Content-Length")
-        if length is not None and length.isdecimal() and len(body) < int(length):
-            raise http.client.IncompleteRead(body)
-        media_type = answer.headers.get_content_type()
-        return Reply(
-            status=int(answer.status),
-            media_type=media_type,
-            body=body,
-            retry_after=answer.headers.get("Retry-After"),
-        )
+        return error
+
+
+def _whole_body(answer: Any, most: int) -> bytes:
+    body = bytes(answer.read(most + 1))
+    if len(body) > most:
+        raise ValueError("too large")
+    return _complete(answer, body)
+
+
+def _cut_body(answer: Any, most: int) -> bytes:
+    body = bytes(answer.read(most)) if most else b""
+    return body if len(body) == most else _complete(answer, body)
+
+
+def _complete(answer: Any, body: bytes) -> bytes:
+    length = answer.headers.get("Content-Length")
+    if length is not None and length.isdecimal() and len(body) < int(length):
+        raise http.client.IncompleteRead(body)
+    return body
 
 
 class _Deadline:

@@ -35,8 +35,8 @@ from service.runtime.http_client import CallFailed, Reply, Route, call
 SECONDS: Final = 5.0
 """Time limit for a whole request, from the lookup of the name to the end of the answer."""
 
-MAX_ANSWER: Final = 16 << 10
-"""Maximum number of bytes of an answer, without its head."""
+MAX_ECHO: Final = 1 << 10
+"""Bytes of the answer to a ping that are read; of other answers the status alone."""
 
 MAX_URL: Final = 500
 
@@ -83,8 +83,8 @@ class ReceiverFault(StrEnum):
     ADDRESS = "address"  # the name leads to no public address
     CONNECTION = "connection"  # refused, or lost before the end of the answer
     CERTIFICATE = "certificate"
-    LATE = "late"  # no complete answer in time
-    ANSWER = "answer"  # too long, or not HTTP
+    LATE = "late"  # no answer in time
+    ANSWER = "answer"  # not HTTP
     REDIRECT = "redirect"
     STATUS = "status"  # another one than 2xx
     GONE = "gone"  # 410: the receiver wants nothing more
@@ -226,9 +226,11 @@ class Receivers:
     trust: ssl.SSLContext | None = None
     lookups: NameLookups = field(default_factory=NameLookups)
 
-    def post(self, url: str, body: bytes, headers: Mapping[str, str], sender: Sender) -> Reply:
+    def post(
+        self, url: str, body: bytes, headers: Mapping[str, str], sender: Sender, *, most: int = 0
+    ) -> Reply:
         """
-        Return the answer 2xx to a POST; raises NotDelivered for anything else.
+        Return the answer 2xx to a POST, with `most` bytes; raises NotDelivered for anything else.
 
         Raises LookupsBusy, and sends nothing, if the sender's share of lookups is in use.
         """
@@ -239,7 +241,7 @@ class Receivers:
         left = max(0.1, end - time.monotonic())
         try:
             reply = call(
-                url, seconds=left, most=MAX_ANSWER, data=body, headers=headers, route=route
+                url, seconds=left, most=most, cut=True, data=body, headers=headers, route=route
             )
         except CallFailed as failed:
             raise NotDelivered(_fault_of(failed.cause)) from None

@@ -57,7 +57,9 @@ class Scripted(Receivers):
     senders: list[Sender] = field(default_factory=list)
     meanwhile: list[Callable[[], object]] = field(default_factory=list)  # during the next requests
 
-    def post(self, url: str, body: bytes, headers: Mapping[str, str], sender: Sender) -> Reply:
+    def post(
+        self, url: str, body: bytes, headers: Mapping[str, str], sender: Sender, *, most: int = 0
+    ) -> Reply:
         assert url == URL
         if self.busy:
             self.busy.pop()

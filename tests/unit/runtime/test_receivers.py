@@ -206,7 +206,6 @@ def test_the_next_address_of_a_name_is_tried_if_one_refuses(local: Receiver) -> 
         (404, ReceiverFault.STATUS, 404),
         (410, ReceiverFault.GONE, 410),
         ("redirect", ReceiverFault.REDIRECT, 307),
-        ("long", ReceiverFault.ANSWER, None),
         ("hang", ReceiverFault.LATE, None),
         ("drip", ReceiverFault.LATE, None),
     ],
@@ -224,6 +223,18 @@ def test_a_receiver_that_does_not_accept_a_request_is_named_by_its_fault(
     assert fault_of(Receivers(loopback=True), local.url) == (fault, status)
     assert time.monotonic() - begun < 2
     assert len(local.got) == 1, "a redirect is not followed"
+
+
+@pytest.mark.parametrize("answer", ["long", "begun"])
+def test_a_success_is_one_whatever_follows_its_head(
+    local: Receiver, monkeypatch: pytest.MonkeyPatch, answer: str
+) -> None:
+    """A body that is long, or does not end, is not read; of the answer to a ping its begin is."""
+    monkeypatch.setattr(module, "SECONDS", 1.0)
+    local.answers += [answer, answer]
+    receivers = Receivers(loopback=True)
+    assert receivers.post(local.url, EVENT, {}, ADA).status == 200
+    assert receivers.post(local.url, EVENT, {}, ADA, most=9).body == b"x" * 9
 
 
 def test_the_pause_that_a_receiver_asks_for_is_passed_on_as_it_was_sent(local: Receiver) -> None:
