@@ -164,7 +164,8 @@ class DataFolder:
         while not (self._data / "log.checkpoint").exists():
             assert time.monotonic() < end, "no checkpoint was signed"
             time.sleep(0.1)
-        shutil.copy(self._data / "log.checkpoint", self._checkpoint)
+        for suffix in ("", ".wal"):
+            shutil.copy(self._data / f"log.checkpoint{suffix}", f"{self._checkpoint}{suffix}")
         shutil.copy(self._data / "keys.json", self._keys)
 
     def stall(self) -> None:

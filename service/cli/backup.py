@@ -173,6 +173,8 @@ def restore(
     _print_restored(manifest, corrections, available, source, as_json=as_json)
     if not erased.path.exists() and not as_json:
         click.echo(_REVIVED.format(path=erased.path), err=True)
+    if not as_json:
+        click.echo(_LATER.format(at=f"{manifest.made_at[:19]}Z"), err=True)
     if newest is None and not as_json:
         click.echo(_rollback_warning(manifest), err=True)
     return 0
@@ -253,6 +255,10 @@ def _authenticity(source: Path, available: ServiceKeys) -> Authenticity:
         return backup.authenticity(known)
 
 
+_LATER = (
+    "what was acknowledged after {at} is missing, unless the service was stopped before: then "
+    "declare it with `shithead admin declare {at}`"
+)
 _REVIVED = "{path} does not exist: players erased since the backup are restored (--erasures)"
 _DOUBTS: Mapping[str, str] = {
     "unsigned": "the backup is not signed",

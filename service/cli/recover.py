@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import json
 import shutil
+from collections.abc import Sequence
 from contextlib import closing
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 from uuid import UUID
 
 import click
@@ -88,10 +89,12 @@ def recover(
     The newest base backup that is intact is copied, and all WAL in the archive is replayed. Then
     start `shithead up` with the new folder and the same archive: running games go on.
 
-    With `--wal-archive-sync` every acknowledged change was in the archive. Otherwise those of the
-    last moments may be missing, and the restore is declared: the public log gets a leaf with the
-    time after which moves may be missing, and /v1/keys shows it signed. `shithead admin lost`
-    then ends the running games of which players have a receipt for a missing move.
+    An archive that lacks WAL before its end is refused. Moves of the last moments may be missing
+    unless it was written with `--wal-archive-sync`, its end is not cut off, and it reaches to the
+    newest --checkpoint, of which log.checkpoint.wal beside the file has the position. Then the
+    restore is declared: the public log gets a leaf with the time after which moves may be missing,
+    and /v1/keys shows it signed. `shithead admin lost` then ends the running games of which players
+    have a receipt for a missing move.
 
     Checkpoints, the list of erased players and the keys are used as in `shithead restore`. The
     folder of archived games is not in the archive: copy it too.
@@ -107,6 +110,7 @@ def recover(
     from service.backup.backup import BackupError, Corrections, continue_from, newest_checkpoint
     from service.local.processes import EmbeddedError
     from service.local.recovery import recovered
+    from service.public_log.signed_checkpoints import position_beside, size_of
     from service.runtime.config import ERASURES
 
     path, available = key_file_of(key_file, data), find_keys(key_file, data)
@@ -118,13 +122,13 @@ def recover(
         corrections = Corrections(erased=erased.read())
         with new_data_folder(data) as folder, recovered(archive.absolute(), folder) as found:
             signed = continue_from(found.url, newest, corrections)
-            restore = None
-            if not found.synchronous:
-                restore = declare_restore(found.url, found.until, origin)
+            known = [one for file in checkpoints if (one := position_beside(file)) is not None]
+            doubts = found.doubts(None if newest is None else size_of(newest), known)
+            restore = declare_restore(found.url, found.until, origin) if doubts else None
     except (BackupError, EmbeddedError, ValueError) as error:
         raise click.ClickException(str(error)) from None
     keep_for_service(path, available, supplied, signed, erased)
-    _print(found, restore, corrections, as_json=as_json)
+    _print(found, restore, doubts, corrections, as_json=as_json)
     return 0
 
 
@@ -191,11 +195,18 @@ def declare_restore(database_url: str, since: datetime, origin: str) -> Restore:
 
 
 def _print(
-    found: Recovered, restore: Restore | None, corrections: Corrections, *, as_json: bool
+    found: Recovered,
+    restore: Restore | None,
+    doubts: Sequence[str],
+    corrections: Corrections,
+    *,
+    as_json: bool,
 ) -> None:
     fields = {
         "base": found.base,
         "until": f"{found.until:%Y-%m-%dT%H:%M:%S.%fZ}",
+        "end": found.end,
+        "doubts": list(doubts),
         "declared": None if restore is None else restore.leaf,
         "erased": corrections.erased,
     }
@@ -204,8 +215,16 @@ def _print(
         return
     click.echo(f"recovered up to {fields['until']}, from the base backup {found.base}")
     if restore is None:
-        click.echo("the archive was synchronous: nothing that was acknowledged is missing")
-    else:
+        click.echo(_COMPLETE)
+    for doubt in doubts:
+        click.echo(f"moves may be missing: {doubt}")
+    if restore is not None:
         click.echo(f"declared in leaf {restore.leaf} of the public log: later moves may be missing")
     if corrections.erased:
         click.echo(f"{corrections.erased} players erased again")
+
+
+_COMPLETE: Final = (
+    "nothing that was acknowledged is missing: the archive was synchronous, has no gap, and "
+    "reaches beyond the checkpoint (an older copy of it would lack what came after that)"
+)

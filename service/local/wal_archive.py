@@ -53,8 +53,10 @@ FROM pg_stat_replication WHERE application_name = %s
 _TIME: Final = "%Y%m%dT%H%M%SZ"  # of the name of a base backup: when it began
 _PARTIAL: Final = ".partial"
 _SEGMENT: Final = re.compile(r"([0-9A-F]{24})(\.partial)?")
-_COMPLETE: Final = re.compile(r"[0-9A-F]{24}|[0-9A-F]{8}\.history")
-_SEGMENT_BYTES: Final = 16 << 20  # of a cluster made by initdb without another size
+SEGMENT_BYTES: Final = 16 << 20
+"""Bytes of a segment of WAL, in a cluster made by initdb without another size."""
+
+_SWITCH: Final = re.compile(r"\s*(\d+)\s+([0-9A-F]+/[0-9A-F]+)")  # line of a timeline's history
 _RECORD: Final = re.compile(r", lsn: [0-9A-F]+/([0-9A-F]+), prev ")
 _RECORD_HEADER: Final = 24  # bytes, with the checksum of the record
 _START: Final = re.compile(r"START WAL LOCATION: \S+ \(file ([0-9A-F]{24})\)")
@@ -103,6 +105,50 @@ class ArchiveFolder:
                 found.setdefault(match[1], path)
         return found
 
+    def newest_segment(self) -> str | None:
+        """Return the name of the last segment on the newest timeline; None without one."""
+        names = list(self.segments())
+        newest = max((int(name[:8], 16) for name in names), default=0)
+        found = [one for one in names if _SEGMENT.fullmatch(one) and int(one[:8], 16) == newest]
+        return max(found, default=None)
+
+    def ends_open(self) -> bool:
+        """
+        Return whether the last segment is one that pg_receivewal was still writing.
+
+        It begins the next one with the next record, so without it the end was cut off.
+        """
+        last = self.newest_segment()
+        path = None if last is None else self.segments()[last]
+        return path is not None and path.name.endswith(_PARTIAL) and _is_whole(path)
+
+    def missing(self, base: Path) -> list[str]:
+        """
+        Return the names of files that are missing or cut off between a base backup and the end.
+
+        PostgreSQL would end its recovery at the first of them, as if nothing followed.
+        """
+        files, last = self.segments(), self.newest_segment()
+        first = _START.match((base / "backup_label").read_text())
+        if first is None or last is None:
+            return []
+        oldest, newest = int(first[1][:8], 16), int(last[:8], 16)
+        wanted = [f"{timeline:08X}.history" for timeline in range(oldest + 1, newest + 1)]
+        begins = {oldest: 0} | self._begins(f"{newest:08X}.history")
+        for number in range(segment_number(first[1]), segment_number(last) + 1):
+            timeline = max(one for one, begin in begins.items() if begin <= number)
+            wanted.append(f"{timeline:08X}{number >> 8:08X}{number & 0xFF:08X}")
+        return [name for name in wanted if not _is_readable(files.get(name), is_last=name == last)]
+
+    def _begins(self, history: str) -> dict[int, int]:
+        """Return the number of the segment in which each timeline of a history begins."""
+        path = self.segments().get(history)
+        lines = [] if path is None else path.read_text().splitlines()
+        found = [_SWITCH.match(line) for line in lines]
+        switches = [(int(one[1]), lsn_of(one[2]) // SEGMENT_BYTES) for one in found if one]
+        names = [*(timeline for timeline, _ in switches[1:]), int(history[:8], 16)]
+        return dict(zip(names, (begin for _, begin in switches), strict=False))
+
     def prune(self, binaries: Path) -> None:
         """Delete base backups beyond BASE_BACKUPS_KEPT, and the WAL that only they need."""
         complete = self.base_backups()
@@ -116,6 +162,28 @@ class ArchiveFolder:
                 check=False,
                 capture_output=True,
             )
+
+
+def lsn_of(text: str) -> int:
+    """Return a position of the WAL, as PostgreSQL writes it, as a number of bytes."""
+    high, _, low = text.partition("/")
+    return int(high, 16) << 32 | int(low, 16)
+
+
+def segment_number(name: str) -> int:
+    """Return the place of a segment in the WAL, which is the same on each timeline."""
+    return int(name[8:16], 16) << 8 | int(name[16:24], 16)
+
+
+def _is_readable(file: Path | None, *, is_last: bool) -> bool:
+    """Return whether a file of the WAL is there up to its end, which only the last one lacks."""
+    if file is None or file.suffix == ".history":
+        return file is not None
+    return is_last if file.suffix == _PARTIAL else _is_whole(file)
+
+
+def _is_whole(segment: Path) -> bool:
+    return segment.stat().st_size == SEGMENT_BYTES
 
 
 def check_archive(folder: Path, *, of_new: bool) -> None:
@@ -172,6 +240,8 @@ class WalArchive:
         self._taking: tuple[subprocess.Popen[bytes], Path] | None = None
         self._due = 0.0  # when pg_receivewal is started again, monotonic
         self._look = 0.0  # when the time of its last message is read again, monotonic
+        self._counted = 0.0  # when the files of the archive are looked at again, monotonic
+        self._missing: set[str] = set()  # at the last look
         self._retry = 0.0  # before which no base backup is taken, monotonic
 
     @property
@@ -206,6 +276,7 @@ class WalArchive:
             self._finish(self._taking, wait=False)
         newest, now = self._files.newest(), time.monotonic()
         is_due = newest is None or time.time() - newest >= self._every
+        is_due |= self._has_lost_wal(now)
         is_due &= self._files.system.exists()  # else the disk is missing, and this is another one
         if is_due and self._taking is None and now >= self._retry and self._is_up():
             self._taking = self._take("spread")
@@ -222,6 +293,24 @@ class WalArchive:
         report(f"the {self.name} ended; restarting it")
         self._receive()
         return [self.name]
+
+    def _has_lost_wal(self, now: float) -> bool:
+        """
+        Return whether files of the archive are gone: only another base backup makes it usable.
+
+        They have to be missing twice, because pg_receivewal renames each segment that is full.
+        """
+        if now < self._counted or self._taking is not None:
+            return False
+        self._counted = now + _LOOK_SECONDS
+        try:
+            missing = self._files.missing(self._files.base_backups()[-1])
+        except (OSError, IndexError):
+            return False
+        lost, self._missing = set(missing) & self._missing, set(missing)
+        if lost:
+            report(f"the WAL archive lacks {min(lost)}: a base backup is taken")
+        return bool(lost)
 
     def _is_silent(self) -> bool:
         """Return whether PostgreSQL answers and pg_receivewal has sent it nothing for too long."""
@@ -282,7 +371,7 @@ class WalArchive:
         for name in sorted(filter(_SEGMENT.fullmatch, segments), reverse=True)[:2]:
             if name[:8] < timeline:
                 return  # this server was recovered from all of it
-            place = _last_record(self._server.binaries, name, segments[name])
+            place = last_record(self._server.binaries, name, segments[name])
             if place is None:
                 continue  # it begins with a part of a record
             ours, size = self._server.data / "pg_wal" / name, place + _RECORD_HEADER
@@ -353,7 +442,7 @@ class WalArchive:
         self._retry = time.monotonic() + _RETRY_SECONDS
 
 
-def _last_record(binaries: Path, name: str, segment: Path) -> int | None:
+def last_record(binaries: Path, name: str, segment: Path) -> int | None:
     """Return where in a WAL segment its last complete record begins; None without one."""
     with tempfile.TemporaryDirectory() as folder:
         place = Path(folder) / name  # the name tells the program which part of the WAL it is
@@ -362,7 +451,7 @@ def _last_record(binaries: Path, name: str, segment: Path) -> int | None:
             [binaries / "pg_waldump", place], capture_output=True, text=True, check=False
         )
     found = _RECORD.findall(answer.stdout)
-    return int(found[-1], 16) % _SEGMENT_BYTES if found else None
+    return int(found[-1], 16) % SEGMENT_BYTES if found else None
 
 
 def _beginning(path: Path, size: int) -> bytes:

@@ -19,7 +19,11 @@ from service.public_log.log import (
     SignedHead,
     WaitingGame,
 )
-from service.public_log.signed_checkpoints import NoCheckpoints, SignedCheckpoints
+from service.public_log.signed_checkpoints import (
+    NoCheckpoints,
+    SignedCheckpoints,
+    WalPosition,
+)
 from service.public_log.witness_client import (
     LargerTreeSeen,
     NoCosignature,
@@ -52,6 +56,9 @@ class ArchivedWal(Protocol):
 
     def position(self) -> str:
         """Return a position of the WAL that everything visible in the database is before."""
+
+    def cluster(self) -> str:
+        """Return the system identifier of the database, to which positions belong."""
 
     def holds(self, position: str) -> bool:
         """Return whether the archive holds the WAL up to a position."""
@@ -192,7 +199,7 @@ class Sequencer:
         self._check_last_signed(head, last_signed)
         self._check_contradiction(head)
         self._step("checked")
-        self._save(note)
+        self._save(note, self._archived_position(head))
         self._store.sign(head.size, note)
         self._step("signed")
         return True
@@ -204,6 +211,12 @@ class Sequencer:
         if self._awaited is None or self._awaited[0] != head.size:
             self._awaited = head.size, self._wal.position()
         return self._wal.holds(self._awaited[1])
+
+    def _archived_position(self, head: Head) -> WalPosition | None:
+        """Return the position that the archive held before this head was signed."""
+        if self._wal is None or self._awaited is None or self._awaited[0] != head.size:
+            return None
+        return WalPosition(leaves=head.size, cluster=self._wal.cluster(), position=self._awaited[1])
 
     def declare(self, since: datetime) -> Restore:
         """
@@ -413,11 +426,11 @@ class Sequencer:
         self._save(published.note)
         return seen
 
-    def _save(self, note: bytes) -> None:
+    def _save(self, note: bytes, wal: WalPosition | None = None) -> None:
         """Store a checkpoint; raises NotSaved, or LogBroken beside another tree of its size."""
         fault = "the checkpoint to be signed cannot be saved"
         try:
-            self._checkpoints.save(note)
+            self._checkpoints.save(note, wal)
         except OSError as error:
             raise NotSaved(f"{fault}: {why(error)}") from None
         except RecordError as error:

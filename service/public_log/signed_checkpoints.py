@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Protocol
 
@@ -11,6 +13,37 @@ from service.shx.tlog.checkpoint import Checkpoint, parse_checkpoint
 from service.shx.tlog.notes import parse_note
 
 CHECKPOINT_FILE = "log.checkpoint"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WalPosition:
+    """How far the WAL archive reached when a checkpoint was signed; it never ends before that."""
+
+    leaves: int  # of the checkpoint
+    cluster: str  # the system identifier of the database
+    position: str  # as PostgreSQL writes it
+
+
+def position_beside(checkpoint: Path) -> WalPosition | None:
+    """Return the position stored beside a file of a checkpoint; None without one, or a bad one."""
+    try:
+        fields = json.loads(_beside(checkpoint).read_text())
+        return WalPosition(
+            leaves=int(fields["leaves"]),
+            cluster=str(fields["cluster"]),
+            position=str(fields["position"]),
+        )
+    except (OSError, ValueError, TypeError, KeyError):
+        return None
+
+
+def size_of(note: bytes) -> int:
+    """Return the number of leaves of a checkpoint; raises RecordError if it is none."""
+    return _parsed(note).size
+
+
+def _beside(checkpoint: Path) -> Path:
+    return checkpoint.with_name(f"{checkpoint.name}.wal")
 
 
 class SignedCheckpoints(Protocol):
@@ -23,8 +56,8 @@ class SignedCheckpoints(Protocol):
     def last(self) -> Checkpoint | None:
         """Return the last signed checkpoint; None if none is stored."""
 
-    def save(self, note: bytes) -> None:
-        """Store a checkpoint before it is published."""
+    def save(self, note: bytes, wal: WalPosition | None = None) -> None:
+        """Store a checkpoint before it is published, and how far the WAL archive reaches."""
 
     def contradiction(self) -> Checkpoint | None:
         """Return the stored checkpoint of this log that contradicts its tree; None without one."""
@@ -47,7 +80,7 @@ class NoCheckpoints:
     def last(self) -> None:
         """Return None: no checkpoint is stored."""
 
-    def save(self, note: bytes) -> None:
+    def save(self, note: bytes, wal: WalPosition | None = None) -> None:
         """Do nothing."""
 
     def contradiction(self) -> Checkpoint | None:
@@ -69,7 +102,8 @@ class SignedFile:
 
     A restored database is older than this file, unless one snapshot contains both. The content
     is public, and `shithead restore --checkpoint` reads it unchanged. A contradicting checkpoint
-    is stored in a second file beside it.
+    is stored in a second file beside it, and the position of the WAL archive in a third, with
+    which `shithead recover` compares the end of the archive.
     """
 
     def __init__(self, path: Path) -> None:
@@ -85,7 +119,7 @@ class SignedFile:
         """Return the last signed checkpoint; raises OSError or RecordError if it is unreadable."""
         return _read(self._path)
 
-    def save(self, note: bytes) -> None:
+    def save(self, note: bytes, wal: WalPosition | None = None) -> None:
         """
         Write a checkpoint to disk before it is published, unless the file has a larger tree.
 
@@ -100,6 +134,9 @@ class SignedFile:
                     "two_trees", f"another tree of {new.size} leaves was signed before"
                 )
             if last is None or last.size <= new.size:
+                if wal is not None:  # first: a position of a later checkpoint does no harm
+                    content = json.dumps(asdict(wal)).encode()
+                    write_whole(_beside(self._path), content, mode=PUBLIC)
                 write_whole(self._path, note, mode=PUBLIC)
 
     def contradiction(self) -> Checkpoint | None:

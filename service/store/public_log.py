@@ -51,6 +51,11 @@ class PostgresWal:
             raise StoreError("this server is a replica, which archives nothing")
         return str(position)
 
+    def cluster(self) -> str:
+        """Return the system identifier of the database."""
+        [(cluster,)] = self._database.fetch("wal_cluster")
+        return str(cluster)
+
     def holds(self, position: str) -> bool:
         """Return whether the archive holds the WAL up to a position; false without the archive."""
         [(held,)] = self._database.fetch("wal_archived", self._archive, position)

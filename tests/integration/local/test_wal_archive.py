@@ -11,6 +11,7 @@ import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, closing, contextmanager
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from uuid import UUID
@@ -25,6 +26,7 @@ from service.local.processes import EmbeddedError
 from service.local.recovery import recovered
 from service.local.servers import EmbeddedPostgres
 from service.local.wal_archive import ArchiveFolder, WalArchive, release
+from service.public_log.signed_checkpoints import WalPosition
 from service.shx.bundle import read_bundle
 from service.store.database import Database
 from service.store.migrate import migrate
@@ -86,7 +88,7 @@ def test_nothing_acknowledged_is_missing_after_the_disk_is_lost_twice(tmp_path: 
                 server.process.send_signal(signal.SIGKILL)
         with recovered(folder, tmp_path / f"after {life}") as found:
             assert run(found.url, "SELECT count(*) FROM t") == rows
-            assert found.synchronous
+            assert found.faults == ()
             assert time.time() - 60 < found.until.timestamp() <= time.time()
         (tmp_path / f"after {life}").rename(
             tmp_path / "second" if life == "first" else tmp_path / "x"
@@ -122,7 +124,7 @@ def test_the_archive_goes_on_by_itself(tmp_path: Path) -> None:
     with recovered(folder, tmp_path / "new") as found:
         assert run(found.url, "SELECT count(*) FROM t") == 3
         assert found.base == complete[-2].name
-        assert not found.synchronous
+        assert found.faults == ("changes were acknowledged before they were in the archive",)
     assert_the_command_undoes_what_it_cannot_finish(folder, tmp_path)
     for base in complete:
         (base / "backup_manifest").unlink()
@@ -157,6 +159,119 @@ def test_a_receiver_that_hangs_is_replaced_and_the_change_that_waits_for_it_goes
         finally:
             hung.send_signal(signal.SIGCONT)  # else the change, and so this test, would never end
         waiting.result(timeout=30)
+
+
+def test_lost_wal_leads_to_a_base_backup(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """No recovery could go beyond a segment that somebody deleted while the archive was written."""
+    monkeypatch.setattr(wal_archive, "_LOOK_SECONDS", 0.2)
+    files = ArchiveFolder(tmp_path / "archive")
+    with archived(tmp_path / "data", files.path) as (server, archive):
+        for _ in range(2):
+            run(server.url, "SELECT txid_current(), pg_switch_wal()")
+        wait_until_archived(server.url)
+        [newest] = files.base_backups()
+        assert files.missing(newest) == []
+        lost = sorted(name for name in files.segments() if len(name) == 24)[-2]
+        files.segments()[lost].unlink()
+        assert files.missing(newest) == [lost]
+        take_another(archive)
+        assert files.missing(files.base_backups()[-1]) == []
+
+
+SEGMENT = 16 << 20
+
+
+@pytest.fixture(scope="module")
+def of_two_lives(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A synchronous archive with several segments of WAL on each of two timelines."""
+    path = tmp_path_factory.mktemp("lives")
+    for life in ("first", "second"):
+        with archived(path / life, path / "archive", synchronous=True) as (server, _archive):
+            run(server.url, "CREATE TABLE IF NOT EXISTS t (i int)")
+            for _ in range(3):
+                run(server.url, "INSERT INTO t VALUES (1)", "SELECT pg_switch_wal()")
+            run(server.url, "INSERT INTO t VALUES (1)")
+        if life == "first":
+            with recovered(path / "archive", path / "second"):
+                pass
+    return path / "archive"
+
+
+def a_copy(archive: Path, tmp_path: Path) -> tuple[Path, list[Path]]:
+    """Return a copy of an archive, and its segments on the newest timeline in order."""
+    copy = tmp_path / "archive"
+    shutil.copytree(archive, copy, symlinks=True)
+    return copy, sorted((copy / "wal").glob("00000002????????????????*"))
+
+
+def damage(segment: Path, at: int) -> None:
+    """Change a byte of a segment."""
+    data = bytearray(segment.read_bytes())
+    data[at] ^= 0xFF
+    segment.write_bytes(data)
+
+
+def test_an_archive_that_is_whole_has_no_fault(of_two_lives: Path, tmp_path: Path) -> None:
+    """Both timelines are replayed; a checkpoint and its position are needed beside that."""
+    with recovered(of_two_lives, tmp_path / "new") as found:
+        assert run(found.url, "SELECT count(*) FROM t") == 8
+        near = WalPosition(leaves=5, cluster=found.cluster, position=found.end)
+        beyond = replace(near, position=f"{found.end.split('/')[0]}/FFFFFFFF")
+        assert found.doubts(5, [near]) == []
+        assert found.doubts(4, [near, replace(beyond, cluster="another")]) == []
+        assert "no --checkpoint" in str(found.doubts(None, [near]))
+        assert "has no position" in str(found.doubts(6, [near]))
+        assert "has no position" in str(found.doubts(5, [replace(near, cluster="another")]))
+        assert f"now ends at {found.end}" in str(found.doubts(5, [beyond]))
+
+
+@pytest.mark.parametrize("how", ["middle", "short", "old timeline", "history", "byte"])
+def test_an_archive_with_a_gap_is_refused_and_the_gap_is_named(
+    of_two_lives: Path, tmp_path: Path, how: str
+) -> None:
+    """PostgreSQL alone would end its recovery there, as if nothing followed."""
+    archive, segments = a_copy(of_two_lives, tmp_path)
+    middle = segments[-3]
+    match how:
+        case "middle":
+            middle.unlink()
+        case "short":
+            middle.write_bytes(middle.read_bytes()[: SEGMENT // 2])
+        case "old timeline":
+            middle = archive / "wal" / "000000010000000000000002"
+            middle.unlink()
+        case "history":
+            middle = archive / "wal" / "00000002.history"
+            middle.unlink()
+        case "byte":
+            damage(middle, 0x70)
+    named = "damaged at" if how == "byte" else middle.name
+    with (
+        pytest.raises(EmbeddedError, match=rf"{named}.* goes on to {segments[-1].stem}"),
+        recovered(archive, tmp_path / "new"),
+    ):
+        pass
+
+
+@pytest.mark.parametrize("cut", [1, 2, 4])
+def test_an_archive_whose_end_was_cut_off_shows_no_completeness(
+    of_two_lives: Path, tmp_path: Path, cut: int
+) -> None:
+    """Also if all segments of the newest timeline are missing, of which its history is left."""
+    archive, segments = a_copy(of_two_lives, tmp_path)
+    for segment in segments[-cut:]:
+        segment.unlink()
+    with recovered(archive, tmp_path / "new") as found:
+        assert "between two segments" in str(found.faults)
+        assert found.doubts(1, [WalPosition(leaves=1, cluster=found.cluster, position="0/1")])
+
+
+def test_damage_in_the_last_segment_is_no_end(of_two_lives: Path, tmp_path: Path) -> None:
+    archive, segments = a_copy(of_two_lives, tmp_path)
+    written = len(segments[-1].read_bytes().rstrip(b"\0"))
+    damage(segments[-1], written - 200)
+    with recovered(archive, tmp_path / "new") as found:
+        assert "which is damaged" in str(found.faults)
 
 
 @pytest.mark.parametrize("synchronous", [False, True])

@@ -3,12 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from pathlib import Path
 from uuid import uuid4
 
 import psycopg
 import pytest
 
 from service.public_log.log import PublicLog
+from service.public_log.signed_checkpoints import (
+    SignedFile,
+    WalPosition,
+    position_beside,
+    size_of,
+)
 from service.runtime.telemetry import WAL_ARCHIVED
 from service.store.database import Database
 from service.store.public_log import PostgresLog, PostgresWal
@@ -28,6 +35,9 @@ class SlowArchive:
     def position(self) -> str:
         self.written += 1
         return str(self.written)
+
+    def cluster(self) -> str:
+        return "7"
 
     def holds(self, position: str) -> bool:
         return int(position) <= self.archived
@@ -59,6 +69,25 @@ def test_a_head_is_published_once_the_archive_holds_it(
     sequencer.run_once()
     reader.read()
     assert games_in(reader) == first + later
+
+
+def test_the_position_that_the_archive_held_is_stored_beside_the_checkpoint(
+    database: Database, store: PostgresLog, tmp_path: Path
+) -> None:
+    """With it `recover` sees whether an archive still reaches as far; without an archive none."""
+    file, archive = tmp_path / "log.checkpoint", SlowArchive()
+    sequencer = sequencer_of(store, wal=archive, signed=SignedFile(file))
+    add_games(database, 1)
+    for _ in range(3):
+        sequencer.run_once()
+        archive.catch_up()
+    assert position_beside(file) == WalPosition(leaves=1, cluster="7", position="2")
+    add_games(database, 1)
+    sequencer_of(store, signed=SignedFile(file)).run_once()
+    assert size_of(file.read_bytes()) == 2
+    left = position_beside(file)
+    assert left is not None
+    assert left.leaves == 1, "that of an earlier checkpoint shows nothing about this one"
 
 
 def test_another_sequencer_waits_as_well(database: Database, store: PostgresLog) -> None:
@@ -102,6 +131,7 @@ def test_the_slot_of_an_archive_states_what_it_holds(
         assert WAL_ARCHIVED.labels(slot)._value.get() == started, "nothing was archived"
         owner.execute("SELECT pg_replication_slot_advance(%s, pg_current_wal_flush_lsn())", [slot])
         assert wal.holds(position)
+        assert wal.cluster().isdecimal()
         age.measure()
         assert WAL_ARCHIVED.labels(slot)._value.get() > started
 
