@@ -18,10 +18,13 @@ from service.api.conventions.caching import private
 from service.api.conventions.media_types import NDJSON, TAR
 from service.api.following import slot_for_stream
 from service.api.games import hand_filters
+from service.api.limits import SentWork
 from service.api.operation import Call, InviteHeaders, Token, blueprint, operation
+from service.api.parsing import caller_address
 from service.api.problems import PROBLEMS
 from service.application.calls import Caller
 from service.application.errors import Refusal
+from service.application.quotas import Limit, limited_by
 from service.replay.sentences import said
 from service.store.games import GameFilter
 
@@ -95,7 +98,10 @@ def _sent(call: Call, player: UUID, read: Read, media_type: str) -> Response:
     release = partial(parts.streams.release, slot)  # does nothing the second time
     try:
         which = GameFilter(player=player, **hand_filters(call.query))
-        pieces = read(_kept(call.caller), which, call.query["cursor"], _admit(call))
+        pieces = _limited(
+            read(_kept(call.caller), which, call.query["cursor"], _admit(call)),
+            SentWork(parts.long_games, call.caller.player, caller_address()),
+        )
         first = list(islice(pieces, 1))
     except BaseException:
         release()
@@ -109,6 +115,16 @@ def _sent(call: Call, player: UUID, read: Read, media_type: str) -> Response:
     # The slot is released however the answer ends, even before the first byte.
     response.call_on_close(release)
     return response
+
+
+def _limited(pieces: Iterator[bytes], limit: Limit) -> Iterator[bytes]:
+    """Yield the pieces, each made within a limit that lasts longer than the request."""
+    while True:
+        with limited_by(limit):
+            piece = next(pieces, None)
+        if piece is None:
+            return
+        yield piece
 
 
 def _releasing(

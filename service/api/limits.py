@@ -5,8 +5,8 @@ from __future__ import annotations
 import math
 import threading
 import time
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import ExitStack, contextmanager
 from functools import cache
 from typing import Any
 from uuid import UUID
@@ -15,11 +15,12 @@ from flask import Flask, Response
 from limits import RateLimitItemPerMinute
 from limits.storage import RedisStorage
 from limits.strategies import FixedWindowRateLimiter
+from msgspec import Struct
 from redis import RedisError
 
 from service.api.parsing import caller_address, present_notes, present_request
 from service.application.errors import Refusal
-from service.application.quotas import HELD, QUOTAS, Slots
+from service.application.quotas import HELD, QUOTAS, SEATS_OF_AN_EVENT, Slots
 from service.job_queue import client_of, giving_up_after
 from service.replay.sentences import Sentence, said
 from service.runtime.addresses import uses_sentinel
@@ -39,6 +40,69 @@ Requests a minute of one player, refused ones too, and the sentence of the refus
 
 Each webhook that is set sends pings, asked for or not.
 """
+
+EVENTS_OF_A_CALL = 4
+"""Events of work that weigh as much as a call: either takes about a millisecond of a processor."""
+
+
+class Weight(Struct, frozen=True, kw_only=True):
+    """What a call of an operation counts for in the limits of address and player."""
+
+    calls: int = 1
+    grows: str | None = None
+
+
+_SEATS = Weight(grows=f"a call for each {SEATS_OF_AN_EVENT * EVENTS_OF_A_CALL} seats in the rows")
+_EVENTS = Weight(
+    grows=f"a call for each {EVENTS_OF_A_CALL} events that have to be processed: none of a game "
+    "that the process has in memory"
+)
+
+
+def _weights(weight: Weight, module: str, *names: str) -> dict[str, Weight]:
+    return {f"{module}.{name}": weight for name in names}
+
+
+WEIGHTS: Mapping[str, Weight] = {
+    **_weights(_EVENTS, "audit", "card", "knowledge", "move", "readings", "reasons"),
+    **_weights(Weight(calls=50, grows=_EVENTS.grows), "audit", "what_if"),
+    **_weights(Weight(), "bots", "list_bots"),
+    **_weights(_EVENTS, "disputes", "appeal", "collusion", "dispute", "hand_in", "judge"),
+    **_weights(_EVENTS, "disputes", "list_all_disputes", "list_disputes", "say", "vote"),
+    **_weights(Weight(calls=20, grows=_EVENTS.grows), "disputes", "open_dispute"),
+    **_weights(_EVENTS, "events", "list_events", "openings", "receipt"),
+    **_weights(_EVENTS, "evidence", "audit", "bundle"),
+    **_weights(Weight(), "evidence", "keys"),
+    **_weights(Weight(calls=50), "evidence", "verify"),
+    **_weights(_EVENTS, "games", "back", "entropy", "game", "lost_move", "move"),
+    **_weights(_SEATS, "games", "list_games"),
+    **_weights(
+        Weight(calls=20, grows="slots while it is sent"), "hands", "list_hands", "pack_hands"
+    ),
+    **_weights(Weight(), "log", "checkpoint", "proof", "tile"),
+    **_weights(Weight(), "notes", "delete_note", "keep_note", "list_notes"),
+    **_weights(_SEATS, "own_stream", "follow_own"),
+    **_weights(Weight(), "players", "block", "erase", "list_blocks", "me", "player", "recover"),
+    **_weights(Weight(), "players", "register", "rename", "renew_recovery", "rotate"),
+    **_weights(Weight(), "players", "unblock"),
+    **_weights(Weight(), "ratings", "list_ratings"),
+    **_weights(_EVENTS, "replay", "frames", "picture", "transcript"),
+    **_weights(_EVENTS, "rulesets", "differences", "list_rulesets", "ruleset"),
+    **_weights(Weight(), "rulesets", "settings_schema"),
+    **_weights(Weight(calls=20), "rulesets", "make_ruleset"),
+    **_weights(Weight(), "seeks", "get_seek", "list_seeks", "renew_seek", "withdraw_seek"),
+    **_weights(Weight(calls=5), "seeks", "post_seek"),
+    **_weights(Weight(calls=5), "statistics", "blind_choices", "shuffles"),
+    **_weights(_EVENTS, "stream", "follow"),
+    **_weights(Weight(), "tables", "change_seat", "close", "end_invitation", "invite", "leave"),
+    **_weights(Weight(), "tables", "key_changes", "list_invitations", "list_sent", "table"),
+    **_weights(_SEATS, "tables", "list_tables"),
+    **_weights(Weight(calls=5), "tables", "deal", "open_table", "sit"),
+    **_weights(Weight(), "tokens", "end", "issue", "list_tokens", "present"),
+    **_weights(Weight(), "webhooks", "end_webhook", "set_webhook", "show_webhook"),
+    **_weights(Weight(calls=30), "docs", "schemas"),
+}
+"""The weight of every operation, without which it cannot be registered; pages weigh one call."""
 
 UNLIMITED = frozenset({"health.alive", "health.ready", "metrics"})
 """Endpoints for monitoring, which are never limited."""
@@ -106,7 +170,8 @@ class RateLimits:
         if not self._enabled or endpoint in UNLIMITED:
             return
         address = caller_address()
-        self._count_call("address", f"address {address}", self._per_address, "limit.address")
+        calls = _calls_of(endpoint)
+        self._count_call("address", f"address {address}", self._per_address, "limit.address", calls)
         limit = ENDPOINT_LIMITS.get(endpoint)
         if limit is not None:
             self._count_endpoint("operation", endpoint, address, limit, "limit.operation")
@@ -119,11 +184,32 @@ class RateLimits:
         its address and creates no counter.
         """
         if self._enabled:
-            self._count_call("player", player.int, self._per_player, "limit.player")
             endpoint = present_request().endpoint or ""
+            calls = _calls_of(endpoint)
+            self._count_call("player", player.int, self._per_player, "limit.player", calls)
             if endpoint in PLAYER_ENDPOINT_LIMITS:
                 limit, code = PLAYER_ENDPOINT_LIMITS[endpoint]
                 self._count_endpoint("player-operation", endpoint, str(player), limit, code)
+
+    def weighed(
+        self, windows: tuple[Window, ...], player: UUID | None, events: int
+    ) -> tuple[Window, ...]:
+        """
+        Count the work of a request as further calls, and return what is left.
+
+        It is known after the request has done it, so that the next one is refused.
+        """
+        calls = events // EVENTS_OF_A_CALL
+        keys: dict[str, Key | None] = {
+            "address": f"address {caller_address()}",
+            "player": None if player is None else player.int,
+        }
+        return tuple(
+            (policy, limit, left, seconds)
+            if (key := keys.get(policy)) is None
+            else (policy, limit, *self._windows.hit(key, limit, calls))
+            for policy, limit, left, seconds in windows
+        )
 
     def count_work(self, key: str, limit: int, cost: int, code: str) -> None:
         """Count `cost` units of work for a key; raises `rate-limited` above `limit` a minute."""
@@ -132,8 +218,8 @@ class RateLimits:
             if left < 0:
                 raise _rate_limited(said(code, n=limit), seconds)
 
-    def _count_call(self, policy: str, key: Key, limit: int, code: str) -> None:
-        _checked((policy, limit, *self._windows.hit(key, limit)), code)
+    def _count_call(self, policy: str, key: Key, limit: int, code: str, calls: int = 1) -> None:
+        _checked((policy, limit, *self._windows.hit(key, limit, min(calls, limit))), code)
 
     def _count_endpoint(self, policy: str, endpoint: str, who: str, limit: int, code: str) -> None:
         with self._redis_slots.slot(caller_address()) as free:
@@ -179,16 +265,20 @@ def register(app: Flask, rate_limits: RateLimits) -> None:
 
     @app.after_request
     def add_limits(response: Response) -> Response:
-        windows: tuple[Window, ...] = present_notes().get("limits", ())
+        notes = present_notes()
+        windows: tuple[Window, ...] = notes.get("limits", ())
         if windows:
+            done: RequestWork | None = notes.get("work")
+            if done is not None and done.events >= EVENTS_OF_A_CALL:
+                windows = rate_limits.weighed(windows, notes.get("player"), done.events)
             left = ", ".join(
                 [f'"{name}";r={max(0, left)};t={math.ceil(t)}' for name, _, left, t in windows]
             )
             policies = _policies(tuple([(name, limit) for name, limit, _, _ in windows]))
             response.headers.add("RateLimit-Policy", policies)
             response.headers.add("RateLimit", left)
-        if "retry_after" in present_notes():
-            response.headers.setdefault("Retry-After", str(present_notes().retry_after))
+        if "retry_after" in notes:
+            response.headers.setdefault("Retry-After", str(notes.retry_after))
         return response
 
 
@@ -234,10 +324,16 @@ def limits_of(endpoint: str, *, has_player: bool) -> dict[str, Any]:
     """
     Return the limits that count the calls of an operation, as `x-limits` of the operation states.
 
+    Raises KeyError for an operation without a weight.
+
     The numbers of `address` and `player` are those of the server, in `x-limits` of the document.
     """
     counted = ["address", *(["player"] if has_player else [])]
-    found: dict[str, Any] = {"counted_by": counted}
+    weight = WEIGHTS[endpoint]
+    found: dict[str, Any] = {
+        "counted_by": counted,
+        "weight": {"calls": weight.calls, "grows": weight.grows},
+    }
     if endpoint in ENDPOINT_LIMITS:
         counted.append("operation")
         found["requests"], found["seconds"] = ENDPOINT_LIMITS[endpoint], WINDOW_SECONDS
@@ -245,6 +341,11 @@ def limits_of(endpoint: str, *, has_player: bool) -> dict[str, Any]:
         counted.append("player-operation")
         found["player_requests"], _ = PLAYER_ENDPOINT_LIMITS[endpoint]
     return found
+
+
+def _calls_of(endpoint: str) -> int:
+    weight = WEIGHTS.get(endpoint)
+    return 1 if weight is None else weight.calls
 
 
 def _rate_limited(detail: Sentence, seconds: float) -> Refusal:
@@ -295,14 +396,16 @@ class LongGames:
         return RequestWork(self, player)
 
     @contextmanager
-    def slot(self, player: UUID | None, events: int) -> Iterator[None]:
+    def slot(
+        self, player: UUID | None, events: int, *, address: str | None = None
+    ) -> Iterator[None]:
         """
-        Hold a slot while this number of events is processed.
+        Hold a slot while this number of events is processed, by default for the present caller.
 
         Raises `rate-limited` above the limit of the address or the player, and
         `unavailable` if no slot is free.
         """
-        address, cost = self._address(), min(events, EVENTS_A_MINUTE)
+        address, cost = address or self._address(), min(events, EVENTS_A_MINUTE)
         self._count(address, cost)
         if player is not None:
             self._count(str(player), cost)
@@ -328,14 +431,14 @@ class RequestWork:
     def __init__(self, games: LongGames, player: UUID | None) -> None:
         self._games = games
         self._player = player
-        self._events = 0
+        self.events = 0
         self._in_slot = False
 
     @contextmanager
     def __call__(self, events: int) -> Iterator[None]:
         """Hold a slot if one is needed; raises the refusals of `LongGames.slot`."""
-        self._events += events
-        if self._in_slot or self._events < LONG_GAME_EVENTS:
+        self.events += events
+        if self._in_slot or self.events < LONG_GAME_EVENTS:
             yield
             return
         with self._games.slot(self._player, events):
@@ -344,3 +447,46 @@ class RequestWork:
                 yield
             finally:
                 self._in_slot = False
+
+
+class SentWork:
+    """
+    The work of an answer that is made while it is sent, such as a bundle: a `Limit`.
+
+    Each piece of work takes a slot, as in `LongGames.slot`; it waits for one instead of refusing,
+    because the answer has begun. Works within others share their slot.
+    """
+
+    def __init__(self, games: LongGames, player: UUID | None, address: str) -> None:
+        self._games = games
+        self._player = player
+        self._address = address
+        self._in_slot = False
+
+    @contextmanager
+    def __call__(self, events: int) -> Iterator[None]:
+        """Hold a slot; raises the refusals of `LongGames.slot` after LONGEST_WAIT."""
+        if self._in_slot:
+            yield
+            return
+        end = time.monotonic() + LONGEST_WAIT
+        with ExitStack() as stack:
+            while True:
+                try:
+                    slot = self._games.slot(self._player, events, address=self._address)
+                    stack.enter_context(slot)
+                    break
+                except Refusal as refusal:
+                    pause = refusal.extra["retry_after"] if refusal.code == "rate-limited" else 0.05
+                    if time.monotonic() + pause > end:
+                        raise
+                    time.sleep(pause)
+            self._in_slot = True
+            try:
+                yield
+            finally:
+                self._in_slot = False
+
+
+LONGEST_WAIT = 90.0
+"""Seconds for which an answer that is being sent waits for a slot, or for the next minute."""

@@ -57,6 +57,7 @@ from service.api.parsing import (
     PATH_PARAMETER,
     json_body,
     limit_body,
+    present_notes,
     present_request,
     query_values,
 )
@@ -348,7 +349,9 @@ def _admit(read: RequestRead, scope: Scope | None, *, deferred: bool) -> None:
 
 def _limited_work(player: RegisteredPlayer | None) -> AbstractContextManager[None]:
     """Return a context manager that limits the work of the request."""
-    return limited_by(context().long_games.request(player.id if player else None))
+    work = context().long_games.request(player.id if player else None)
+    present_notes().work = work  # weighed when it is known
+    return limited_by(work)
 
 
 def _idempotency(repeats: Repeats) -> Idempotency | None:

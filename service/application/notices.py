@@ -28,6 +28,7 @@ from service.application.games.cache import GameCache
 from service.application.games.entry import GameEntry
 from service.application.games.queries import Games
 from service.application.ports import World
+from service.application.quotas import work
 from service.application.tables.record import TableRecord
 from service.domain.dispute import DisputeState
 from service.domain.dispute_rules import Act, acts_of, deadline
@@ -144,7 +145,8 @@ class Notices:
         rows = self.directory.own_tables(player, also=known.tables)
         own = [row for row in rows if row.own and row.status != TableStatus.CLOSED]
         running = {row.game for row in own if row.game is not None}
-        records = {row.id: self._table(row) for row in own}
+        with work(len(rows)):  # a row takes about as long as an event
+            records = {row.id: self._table(row) for row in own}
         last = {
             UUID(record.table.last_game): row.id
             for row in own

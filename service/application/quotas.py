@@ -213,6 +213,9 @@ LARGE_HAND: Final = 100
 EVENTS_PER_CARD: Final = 15
 """Work of listing the moves of a larger hand, in events for each card: enough to need a slot."""
 
+SEATS_OF_AN_EVENT: Final = 4
+"""Seats in the rows of a list that take as long as one event."""
+
 ORDINARY_DECK: Final = 104
 """Number of cards; for a deck n times as large, following its cards costs n times the work."""
 
@@ -261,6 +264,11 @@ def listing(game: Game, seat: Seat | None = None) -> int:
     seats = game.seats if seat is None else (game.seats[seat],)
     cards = max(len(state.hand) for state in seats)
     return EVENTS_PER_CARD * cards if cards > LARGE_HAND else 0
+
+
+def rows_of(seats: int) -> int:
+    """Return the work, in events, of showing rows with so many seats in all."""
+    return seats // SEATS_OF_AN_EVENT
 
 
 def following(game: Game, events: int) -> int:

@@ -15,6 +15,7 @@ from service.application.calls import Caller, digest
 from service.application.errors import not_found
 from service.application.games.evidence import Evidence
 from service.application.games.queries import cursor_of
+from service.application.quotas import rows_of, work
 from service.shx.canonical import format_time
 from service.shx.tar_files import END, member
 from service.store.directory import Directory
@@ -30,8 +31,8 @@ class Hands:
     """
     Reads of all hands of a player that are over, newest first.
 
-    Between two batches no connection of the database is held. `admit` is called before each batch:
-    it raises Refusal if the token has expired meanwhile.
+    Between two batches no connection of the database is held. `admit` is called before each batch
+    and each bundle: it raises Refusal if the token has expired meanwhile.
     """
 
     directory: Directory
@@ -75,7 +76,9 @@ class Hands:
         admit: Callable[[], None],
     ) -> Iterator[bytes]:
         for page in self._pages(caller, which, start, admit):
-            yield b"".join(orjson.dumps(_line(row, player)) + b"\n" for row in page.items)
+            with work(max(1, rows_of(sum(len(row.seats) for row in page.items)))):
+                lines = b"".join(orjson.dumps(_line(row, player)) + b"\n" for row in page.items)
+            yield lines
 
     def _tar(
         self,
@@ -86,7 +89,9 @@ class Hands:
     ) -> Iterator[bytes]:
         for page in self._pages(caller, which, start, admit):
             for row in page.items:
-                name, content = self.evidence.bundle(caller, row.id, "public")
+                admit()
+                with work(max(1, row.version)):
+                    name, content = self.evidence.bundle(caller, row.id, "public")
                 sealed_at = (row.ended_at or row.created_at).timestamp()
                 yield member(name, content, at=int(sealed_at))
         yield END

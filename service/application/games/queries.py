@@ -18,7 +18,7 @@ from service.application.errors import Refusal, invalid
 from service.application.games.cache import GameCache, Histories, Names
 from service.application.games.entry import GameEntry
 from service.application.games.schedule import clock_wake, entropy_wake, stands_in, window_until
-from service.application.quotas import listing, work
+from service.application.quotas import listing, rows_of, work
 from service.application.signing import Receipts
 from service.application.tables.view import ruleset_json, table_json
 from service.domain.commands import Move, Seat
@@ -418,8 +418,9 @@ class Lists:
             limit=limit,
         )
         self._access_log.note_listed(page.items, caller)
-        following = page.following(ListName.GAMES)
-        return [self._game(row, caller) for row in page.items], following
+        with work(rows_of(sum(len(row.seats) for row in page.items))):
+            items = [self._game(row, caller) for row in page.items]
+        return items, page.following(ListName.GAMES)
 
     def _refuse_unseen(self, table: UUID, caller: Caller) -> None:
         """Raise `not-found` for a table if the caller may see neither it nor a hand of it."""
@@ -455,14 +456,15 @@ class Lists:
             cursor=cursor_of(cursor, ListName.TABLES),
             limit=limit,
         )
-        found = [(row, self._directory.games_of_table(row.id)) for row in page.items]
-        self._access_log.note_tables(found, caller)
-        records = [(self._game_cache.table(row.id), games) for row, games in found]
-        items = [
-            table_json(record, caller, self._names, games=games)
-            for record, games in records
-            if record is not None
-        ]
+        with work(rows_of(sum(len(row.seats) for row in page.items))):
+            found = [(row, self._directory.games_of_table(row.id)) for row in page.items]
+            self._access_log.note_tables(found, caller)
+            records = [(self._game_cache.table(row.id), games) for row, games in found]
+            items = [
+                table_json(record, caller, self._names, games=games)
+                for record, games in records
+                if record is not None
+            ]
         return items, page.following(ListName.TABLES)
 
     def _game(self, row: GameRow, caller: Caller) -> dict[str, Any]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import tarfile
+import threading
 from collections.abc import Callable
 from typing import Any
 
@@ -193,6 +194,50 @@ def test_the_tar_file_has_the_bundles_of_the_callers_own_hands(
     one = ada.get(f"/v1/players/{ada.id}/hands.tar?until=2001-01-01").get_data()
     with tarfile.open(fileobj=io.BytesIO(one)) as empty:
         assert empty.getnames() == []
+
+
+def test_a_tar_file_ends_with_its_token(ada: Person) -> None:
+    """It was looked at once in 500 hands."""
+    for _ in range(3):
+        given_up(ada)
+    answer = ada.get(f"/v1/players/{ada.id}/hands.tar", buffered=False)
+    pieces = answer.iter_encoded()
+    begun = next(pieces)
+    assert ada.call("DELETE", f"/v1/players/me/tokens/{ada.get('/v1/token').json['id']}")
+    rest = b"".join(pieces)
+    assert begun
+    assert rest == b"", "no further bundle, and no end of the file"
+
+
+def test_the_bundles_of_a_tar_file_are_built_in_the_counted_places(
+    ada: Person, world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Also those after the first piece, when the request itself is over."""
+    for _ in range(3):
+        given_up(ada)
+    slots = world.app.extensions["shithead"].long_games.slots
+    bundle = type(world.services.hands.evidence).bundle
+    held = []
+
+    def built(*args: Any, **more: Any) -> Any:
+        held.append(slots.held("127.0.0.1"))
+        return bundle(*args, **more)
+
+    monkeypatch.setattr(type(world.services.hands.evidence), "bundle", built)
+    assert ada.get(f"/v1/players/{ada.id}/hands.tar").get_data()
+    assert held == [1, 1, 1]
+    assert slots.held("127.0.0.1") == 0
+
+
+def test_a_tar_file_waits_for_a_place_instead_of_being_cut_off(ada: Person, world: World) -> None:
+    given_up(ada)
+    slots = world.app.extensions["shithead"].long_games.slots
+    while slots.acquire("127.0.0.1"):
+        pass
+    threading.Timer(0.3, slots.release, ["127.0.0.1"]).start()
+    packed = ada.get(f"/v1/players/{ada.id}/hands.tar").get_data()
+    with tarfile.open(fileobj=io.BytesIO(packed)) as whole:
+        assert len(whole.getnames()) == 1
 
 
 def test_the_hands_of_an_unknown_player_are_not_found(ada: Person) -> None:

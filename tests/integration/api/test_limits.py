@@ -11,7 +11,7 @@ import pytest
 
 from service.api.app import Application
 from service.api.context import context
-from service.api.limits import REDIS_SLOTS, published
+from service.api.limits import REDIS_SLOTS, WEIGHTS, published
 from tests.worlds.api_world import World, make_world, problem_of
 
 
@@ -206,3 +206,35 @@ def test_without_a_free_redis_slot_calls_are_counted_in_the_process(
         slots.release("192.0.2.1")
         answer = world.client.post("/v1/players/recover", json=guess)
         assert answer.status_code == 401, "Redis has counted none of those before"
+
+
+def test_a_list_weighs_by_its_rows_and_their_seats(database_url: str) -> None:
+    """An anonymous list of a hundred tables counted like a call that reads nothing."""
+    with limited(database_url, calls_per_address=1000) as world:
+        ada = world.person()
+        for _ in range(8):
+            ada.table(*["open"] * 4)
+
+        def left(path: str) -> int:
+            return int(re.findall(r'"address";r=(\d+)', world.get(path).headers["RateLimit"])[0])
+
+        left("/v1/tables")  # folds the tables, which weighs too
+        before = left("/v1/bots")
+        assert left("/v1/tables?limit=1") == before - 1
+        weighed = left("/v1/tables?limit=100")
+        assert weighed == before - 2 - 8 * 5 // 16, "a call for each sixteen seats"
+        assert left("/v1/bots") == weighed - 1
+
+
+def test_every_weight_is_that_of_an_operation_or_a_page(world: World) -> None:
+    endpoints = {rule.endpoint for rule in world.app.url_map.iter_rules()}
+    assert WEIGHTS.keys() <= endpoints
+    document = world.get("/v1/openapi.json").json
+    [call] = [c for c in document["paths"]["/v1/tables"].values() if c.get("operationId") == LIST]
+    assert call["x-limits"]["weight"] == {
+        "calls": 1,
+        "grows": "a call for each 16 seats in the rows",
+    }
+
+
+LIST = "tables.list_tables"
