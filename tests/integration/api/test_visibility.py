@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, cast
 
 import pytest
 
@@ -96,8 +96,13 @@ SEES = {
 @pytest.mark.parametrize("caller", SEES)
 def test_single_calls_and_lists_have_one_rule(scene: VisibilityScene, caller: str) -> None:
     """Players see all hands, former players those they played, a referee the disputed one."""
+    check(scene, caller, SEES[caller])
+
+
+def check(scene: VisibilityScene, caller: str, sees: tuple[str, ...]) -> None:
+    """Compare what a caller sees of the table, `invited` or not, by single calls and in lists."""
     hands = {scene.first: "first", scene.second: "second"}
-    expected = {game for game, name in hands.items() if name in SEES[caller]}
+    expected = {game for game, name in hands.items() if name in sees}
 
     def single(path: str) -> bool:
         answer = scene.ask(caller, path)
@@ -114,12 +119,61 @@ def test_single_calls_and_lists_have_one_rule(scene: VisibilityScene, caller: st
         assert {row["id"] for row in answer.json["items"]} == expected
     else:
         assert problem_of(answer) == "not-found"
-    sees_table = "table" in SEES[caller]
     for below in ("", "/keys"):
-        assert single(f"/v1/tables/{scene.table}{below}") is sees_table
+        is_shown = "table" in sees or (below == "" and "invitation" in sees)
+        assert single(f"/v1/tables/{scene.table}{below}") is is_shown, below
     listed = {row["id"] for row in scene.ask(caller, "/v1/tables").json["items"]}
-    assert listed == ({scene.table} if sees_table else set())
+    assert listed == ({scene.table} if "table" in sees else set())
     assert single(f"/v1/disputes/{scene.dispute}") is (scene.first in expected)
+    disputes = {row["id"] for row in scene.ask(caller, "/v1/disputes").json["items"]}
+    assert disputes == ({scene.dispute} if scene.first in expected else set())
+
+
+@pytest.fixture
+def later(scene: VisibilityScene, open_world: World) -> VisibilityScene:
+    """Return the scene after the second hand, with a free seat and more kinds of viewers."""
+    people = {**scene.people, **{n: open_world.person(n) for n in ("refused", "asked", "blocked")}}
+    host, left, newcomer = (cast("Person", people[n]) for n in ("host", "left", "newcomer"))
+    refused, asked, blocked = (cast("Person", people[n]) for n in ("refused", "asked", "blocked"))
+    header = {"Shithead-Invite": scene.invite}
+    judges = f"/v1/disputes/{scene.dispute}/referees"
+    number = len(created(refused.post(judges, headers=header))["referees"]) - 1
+    created(left.post(judges, {"refuse": number}))
+    created(newcomer.post(f"/v1/games/{scene.second}/moves", {"type": "forfeit"}))
+    assert newcomer.call("DELETE", f"/v1/tables/{scene.table}/seats/me").status_code == 204
+    for other in (asked, blocked):
+        invitation = f"/v1/tables/{scene.table}/invitations/{other.id}"
+        assert host.call("PUT", invitation).status_code in (200, 201)
+    for other in (blocked, left):
+        assert host.call("PUT", f"/v1/players/me/blocks/{other.id}").status_code == 200
+    return VisibilityScene(
+        table=scene.table,
+        first=scene.first,
+        second=scene.second,
+        dispute=scene.dispute,
+        invite=scene.invite,
+        people=people,
+    )
+
+
+LATER = {**SEES, "newcomer": ("second",), "refused": (), "asked": ("invitation",), "blocked": ()}
+
+
+def test_they_have_one_rule_for_those_who_left_were_refused_invited_or_blocked(
+    later: VisibilityScene,
+) -> None:
+    """A block hides no hand that its player has played; an invitation shows the table alone."""
+    for caller, sees in LATER.items():
+        check(later, caller, sees)
+
+
+def test_they_have_one_rule_when_the_table_is_closed(later: VisibilityScene) -> None:
+    """An invitation ends with the table; all else stays as it was."""
+    host = later.people["host"]
+    assert host is not None
+    assert host.call("DELETE", f"/v1/tables/{later.table}").status_code == 204
+    for caller, sees in (LATER | {"asked": ()}).items():
+        check(later, caller, sees)
 
 
 def player_of(scene: VisibilityScene, caller: str) -> str:
