@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import unicodedata
 from abc import abstractmethod
 from base64 import b64decode
 from collections.abc import Mapping
@@ -16,7 +15,14 @@ from typing import Any, TypeVar
 from marshmallow import RAISE, Schema, ValidationError, fields, validate
 from msgspec import convert
 
-from schemas.visible_text import BYTES_A_CHARACTER, INVISIBLE, is_visible, name_fault
+from schemas.visible_text import (
+    BYTES_A_CHARACTER,
+    INVISIBLE,
+    REFUSED,
+    name_fault,
+    text_fault,
+    tidied,
+)
 from service.shx.canonical import MAX_INTEGER
 from service.shx.curve import key_fault
 from service.shx.validators import MAX_SEATS, MAX_TEXT
@@ -198,17 +204,34 @@ class Text(fields.String):
         super().__init__(validate=[size, whole], **more)
 
 
-class MultilineText(Text):
+class MultilineText(fields.String):
     """A text of several lines that other people read; at least one character is visible."""
+
+    def __init__(self, *, shortest: int = 0, longest: int = MAX_TEXT, **more: Any) -> None:
+        more.setdefault("allow_none", False)
+        self._longest = longest
+        size = validate.Length(min=shortest, max=longest)
+        super().__init__(validate=[size, validate.Regexp(TEXT_PATTERN, error=REFUSED)], **more)
+
+    def _deserialize(self, value: Any, *args: Any, **kwargs: Any) -> str:
+        text = super()._deserialize(value, *args, **kwargs)
+        return tidied(text, lines=True) if len(text) <= 2 * self._longest else text
 
     def _validate(self, value: Any) -> None:
         super()._validate(value)
-        if not is_visible(value):
-            raise ValidationError("is empty")
+        if fault := text_fault(value):
+            raise ValidationError(fault)
+
+
+TEXT_PATTERN = (
+    r"^[^\u0000-\u0008\u000b\u000c\u000e-\u001f\u007f-\u009f\u202a-\u202e\u2066-\u2069"
+    r"\ufdd0-\ufdef\ufffe\uffff]*$"
+)
+"""A part of the rule for texts, for the document of the API."""
 
 
 class Name(fields.String):
-    """A name chosen by a user: visible characters, normalised to NFC."""
+    """A name that a user chose: visible characters, in NFC, without spaces at its edges."""
 
     def __init__(self, *, longest: int = 40, **more: Any) -> None:
         self._longest = longest
@@ -219,14 +242,15 @@ class Name(fields.String):
     def _deserialize(self, value: Any, *args: Any, **kwargs: Any) -> str:
         text = super()._deserialize(value, *args, **kwargs)
         if len(text) <= MAX_TEXT:  # normalising a long text takes time
-            text = unicodedata.normalize("NFC", text)
+            text = tidied(text, lines=False)
         if fault := name_fault(text, longest=self._longest):
             raise ValidationError(fault)
         return text
 
 
 NAME_PATTERN = (
-    r"^[^\u0000-\u001f\u007f-\u009f\u061c\u200b\u200e\u200f\u2028-\u202e\u2060-\u206f\ufeff]*$"
+    r"^[^\u0000-\u001f\u007f-\u009f\u061c\u200b\u200e\u200f\u2028-\u202e\u2060-\u206f"
+    r"\ufdd0-\ufdef\ufeff\ufffe\uffff]*$"
 )
 """A part of the rule for names, for the document of the API."""
 

@@ -1,4 +1,4 @@
-"""Text that other people see: names with only visible characters, and names that look alike."""
+"""Text that people write for others: what is permitted in it, and names that look alike."""
 
 from __future__ import annotations
 
@@ -14,10 +14,17 @@ BYTES_A_CHARACTER: Final = 4
 """Most bytes of UTF-8 for each character of a name: 160 for 40 characters."""
 
 INVISIBLE: Final = "has a control character, or an invisible one"
+REFUSED: Final = "has a control character, a noncharacter, or one that turns the direction of text"
 
 _BLANK: Final = "\u2800"  # the blank of Braille, which is no default-ignorable code point
 _IGNORABLE = r"\p{Default_Ignorable_Code_Point}" + _BLANK
-_UNSEEN: Final = regex.compile(rf"[{_IGNORABLE}\p{{Cc}}\p{{Cs}}\p{{Zl}}\p{{Zp}}]")
+_SPACES: Final = " \u00a0\u1680\u202f\u205f\u3000" + "".join(map(chr, range(0x2000, 0x200B)))
+_TURNING = r"\u202A-\u202E\u2066-\u2069"
+"""Characters that turn or isolate the direction of all that follows them on the page."""
+
+_NO_TEXT = r"\p{Noncharacter_Code_Point}\p{Cs}"
+_UNSEEN: Final = regex.compile(rf"[{_IGNORABLE}{_NO_TEXT}\p{{Cc}}\p{{Zl}}\p{{Zp}}]")
+_REFUSED: Final = regex.compile(rf"[{_TURNING}{_NO_TEXT}]|(?![\t\n\r])\p{{Cc}}")
 _VISIBLE: Final = regex.compile(rf"(?![{_IGNORABLE}])[\p{{L}}\p{{N}}\p{{P}}\p{{S}}]")
 _CLUSTER: Final = regex.compile(r"\X")
 _PART = r"\p{Extended_Pictographic}\p{Emoji_Modifier}?[\uFE0E\uFE0F]?"
@@ -36,6 +43,28 @@ def clusters(text: str) -> list[str]:
     (1, 1)
     """
     return list(_CLUSTER.findall(text))
+
+
+def tidied(text: str, *, lines: bool) -> str:
+    """
+    Return a text in normal form NFC, without spaces at its edges; with `lines` nor line breaks.
+
+    >>> tidied(" Ada\u00a0", lines=False)
+    'Ada'
+    """
+    return unicodedata.normalize("NFC", text).strip(_SPACES + "\t\n\r" if lines else _SPACES)
+
+
+def text_fault(text: str) -> str | None:
+    """
+    Return why a text of several lines is not permitted; None if it is.
+
+    Characters without a shape are permitted, because some scripts need them, but not those that
+    turn the direction of what the page shows after the text.
+    """
+    if _REFUSED.search(text):
+        return REFUSED
+    return None if is_visible(text) else "is empty"
 
 
 def is_visible(text: str) -> bool:
