@@ -10,7 +10,9 @@ from uuid import UUID
 import orjson
 from msgspec import Struct
 
+from service.application.errors import InvalidHistory
 from service.shx.chain import encode_event, genesis, head
+from service.shx.event_shapes import VERSION
 from service.store.events import StreamAppend, StreamKind
 
 HEAD_BYTES: Final = 32
@@ -92,15 +94,19 @@ class Stream(Generic[State, Event]):
     evolve: Callable[[State, Event, Envelope, bytes], State]
 
     def load(self, identity: UUID, lines: Sequence[bytes]) -> State:
-        """Return the state after stored lines; raises ValueError for an unsuitable first event."""
-        first = orjson.loads(lines[0])
+        """
+        Return the state after stored lines.
+
+        Raises ValueError for an unsuitable first event, InvalidHistory for one of a later release.
+        """
+        first = _envelope_of(lines[0])
         event = self.decode(first["type"], first["data"])
         return self.follow(self.begin(identity, event, first, head(lines[0])), lines[1:])
 
     def follow(self, state: State, lines: Iterable[bytes]) -> State:
-        """Return the state after further stored lines."""
+        """Return the state after further stored lines; raises InvalidHistory like `load`."""
         for line in lines:
-            envelope = orjson.loads(line)
+            envelope = _envelope_of(line)
             event = self.decode(envelope["type"], envelope["data"])
             state = self.evolve(state, event, envelope, head(line))
         return state
@@ -153,3 +159,11 @@ class Stream(Generic[State, Event]):
             head=state.head,
             summary=summary,
         )
+
+
+def _envelope_of(line: bytes) -> dict[str, Any]:
+    """Return a stored event; raises InvalidHistory for a version that this release cannot know."""
+    envelope: dict[str, Any] = orjson.loads(line)
+    if envelope["v"] != VERSION:
+        raise InvalidHistory(UUID(envelope["game"]), envelope["seq"])
+    return envelope

@@ -13,7 +13,14 @@ BEGIN
     END IF;
     PERFORM hold_players(ARRAY[player]);
     PERFORM refuse_over_quota(quotas);
-    INSERT INTO seeks SELECT r.* FROM jsonb_populate_record(NULL::seeks, seek) r
+    INSERT INTO seeks (
+        seek_id, player_id, rulesets, seats, turn_seconds, swap_seconds, entropy, key, fill_after,
+        created_at, expires_at, ended_at, table_id
+    )
+    SELECT
+        r.seek_id, r.player_id, r.rulesets, r.seats, r.turn_seconds, r.swap_seconds, r.entropy, r.key,
+        r.fill_after, r.created_at, r.expires_at, r.ended_at, r.table_id
+    FROM jsonb_populate_record(NULL::seeks, seek) r
     ON CONFLICT ON CONSTRAINT seeks_pkey DO NOTHING;
     RETURN FOUND;
 END

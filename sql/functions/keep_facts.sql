@@ -5,8 +5,8 @@ CREATE OR REPLACE FUNCTION keep_facts(game uuid, its_deck jsonb, its_choices jso
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = public, pg_temp
 AS $$
 BEGIN
-    INSERT INTO shuffled_decks
-    SELECT r.*
+    INSERT INTO shuffled_decks (game_id, ruleset_id, aborted, deck, dealt, to_people, ended_at)
+    SELECT r.game_id, r.ruleset_id, r.aborted, r.deck, r.dealt, r.to_people, r.ended_at
     FROM jsonb_populate_record(
         NULL::shuffled_decks, its_deck || jsonb_build_object('game_id', game)
     ) r

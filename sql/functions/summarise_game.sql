@@ -5,16 +5,21 @@
 -- erased at the same moment. SH400 for seats in a later append.
 --
 -- The columns are read from the catalogue, which takes 0.4 ms. So only append_game_move, the shorter
--- path of an ordinary move, names the columns that a move sets.
+-- path of an ordinary move, names the columns that a move sets. A new row gets the default of each column
+-- that `summary` does not name, because the next release may have added one.
 CREATE OR REPLACE FUNCTION summarise_game(game uuid, reached integer, summary jsonb) RETURNS void
 LANGUAGE plpgsql SET search_path = public, pg_temp
 AS $$
 DECLARE
     fields   jsonb := coalesce(summary, '{}') || jsonb_build_object('game_id', game, 'version', reached);
     columns  text;
+    named    text;
     updated  integer;
 BEGIN
-    SELECT string_agg(quote_ident(a.attname), ', ') INTO columns
+    SELECT
+        string_agg(quote_ident(a.attname), ', '),
+        string_agg(quote_ident(a.attname), ', ') FILTER (WHERE fields ? a.attname)
+    INTO columns, named
     FROM pg_attribute a
     WHERE
         a.attrelid = 'games'::regclass AND a.attnum > 0 AND NOT a.attisdropped
@@ -28,7 +33,10 @@ BEGIN
     GET DIAGNOSTICS updated = ROW_COUNT;
 
     IF updated = 0 AND summary IS NOT NULL THEN
-        INSERT INTO games SELECT * FROM jsonb_populate_record(NULL::games, fields);
+        EXECUTE format(
+            'INSERT INTO games (game_id, %1$s) SELECT game_id, %1$s FROM jsonb_populate_record(NULL::games, $1)',
+            named
+        ) USING fields;
     END IF;
 
     IF fields -> 'seats' IS NOT NULL THEN

@@ -26,7 +26,14 @@ BEGIN
             ARRAY[(fields ->> 'host')::uuid]
             || ARRAY(SELECT i.value::uuid FROM jsonb_array_elements_text(fields -> 'invited') i)
         );
-        INSERT INTO tables SELECT * FROM jsonb_populate_record(NULL::tables, '{"hand": 0}' || fields);
+        INSERT INTO tables (
+            table_id, host, version, status, public, ruleset_id, invite_hash, created_at, hand, game_id,
+            ready_since
+        )
+        SELECT
+            r.table_id, r.host, r.version, r.status, r.public, r.ruleset_id, r.invite_hash, r.created_at,
+            r.hand, r.game_id, r.ready_since
+        FROM jsonb_populate_record(NULL::tables, '{"hand": 0}' || fields) r;
     END IF;
 
     INSERT INTO invitations (table_id, player, at)

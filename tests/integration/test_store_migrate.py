@@ -287,3 +287,9 @@ def test_migrations_only_add(path: Path) -> None:
 )
 def test_incompatible_migrations_are_detected(statement: str, *, allowed: bool) -> None:
     assert (breaking_statements(statement) == []) is allowed
+
+
+@pytest.mark.parametrize("path", sorted((SQL / "functions").glob("*.sql")), ids=lambda p: p.stem)
+def test_a_function_names_the_columns_that_it_inserts(path: Path) -> None:
+    """A row without them would lack the default of a column that a later migration adds."""
+    assert re.findall(r"INSERT INTO \w+(?: AS \w+)?\s+(?:SELECT|VALUES)", path.read_text()) == []

@@ -70,3 +70,15 @@ def test_an_unfoldable_log_is_read_up_to_its_faulty_event() -> None:
     lines[6] = lines[0]
     with pytest.raises(InvalidHistory, match="at seq 6"):
         load(game, lines, seed=None)
+
+
+def test_an_event_of_a_later_version_is_not_folded() -> None:
+    """A process of this release answers 503 for a game that the next one continued."""
+    lines = list(made_game(Plan(name="later", stop=9)))
+    game = UUID(orjson.loads(lines[0])["game"])
+    later = orjson.dumps(orjson.loads(lines[-1]) | {"v": 2})
+    with pytest.raises(InvalidHistory, match=f"at seq {len(lines) - 1}"):
+        load(game, [*lines[:-1], later], seed=None)
+    begun = orjson.dumps(orjson.loads(lines[0]) | {"v": 2})
+    with pytest.raises(InvalidHistory, match="at seq 0"):
+        load(game, [begun], seed=None)
