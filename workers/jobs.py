@@ -121,6 +121,9 @@ def compare_players(dispute_id: str) -> None:
 SENDERS: Final = 32
 """Receivers to which a process sends at a time: one that hangs delays no other one."""
 
+WAIT_SECONDS: Final = 30.0
+"""Time that a job waits for a thread, below its time limit; jobs of receivers take 15 s at most."""
+
 _SENDERS: Final = ThreadPoolExecutor(SENDERS, thread_name_prefix="webhook")
 _FREE: Final = BoundedSemaphore(SENDERS)
 
@@ -129,9 +132,12 @@ def send_webhook(player_id: str, claim: int) -> None:
     """
     Let a thread send a player's receiver what is new; wait while all threads are sending.
 
-    If the process ends before the thread does, the claim expires, and another job is enqueued.
+    If no thread is free in time, or the process ends before the thread does, the claim expires, and
+    another job is enqueued.
     """
-    _FREE.acquire()
+    if not _FREE.acquire(timeout=WAIT_SECONDS):
+        WEBHOOK_JOBS.labels("full").inc()
+        return
     _SENDERS.submit(_deliver, UUID(player_id), claim)
 
 

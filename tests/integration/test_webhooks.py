@@ -16,7 +16,7 @@ import redis
 from rq import Queue
 from rq.serializers import JSONSerializer
 
-from service.job_queue import QUEUE, WEBHOOKS_QUEUE, client_of
+from service.job_queue import JOB_SECONDS, QUEUE, WEBHOOKS_QUEUE, client_of
 from service.runtime.receivers import LOOKUPS_OF_ONE
 from tests.changed import replace
 from tests.receivers import receiver
@@ -167,6 +167,34 @@ def test_a_thread_is_free_again_after_each_job_also_after_one_that_fails(
     sender.start()
     sender.join(20)
     wait_for(lambda: sorted(delivered) == list(numbers), seconds=5)
+
+
+def test_a_job_does_not_wait_for_a_thread_until_its_time_is_over(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Its claim expires, and another job is enqueued."""
+    ended, delivered = threading.Event(), list[int]()
+
+    def deliver(_player: UUID, claim: int) -> str:
+        delivered.append(claim)
+        ended.wait(20)
+        return "on"
+
+    monkeypatch.setattr(
+        jobs, "services", lambda: SimpleNamespace(webhooks=SimpleNamespace(deliver=deliver))
+    )
+    for claim in range(jobs.SENDERS):
+        jobs.send_webhook(str(UUID(int=claim)), claim)
+    wait_for(lambda: len(delivered) == jobs.SENDERS, seconds=5)
+    assert jobs.WAIT_SECONDS < JOB_SECONDS
+    monkeypatch.setattr(jobs, "WAIT_SECONDS", 0.2)
+    late = threading.Thread(target=jobs.send_webhook, args=(str(UUID(int=99)), 99), daemon=True)
+    late.start()
+    late.join(5)
+    assert not late.is_alive()
+    ended.set()
+    wait_for(lambda: jobs._FREE._value == jobs.SENDERS, seconds=5)
+    assert 99 not in delivered
 
 
 def test_a_process_that_dies_in_the_middle_loses_no_event(
