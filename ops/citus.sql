@@ -111,6 +111,14 @@ BEGIN
         RAISE EXCEPTION 'a hand is being played' USING ERRCODE = 'SH423';
     END IF;
 
+    -- First, so that ratings that are stored at the same moment come before or after all of this.
+    UPDATE ratings_reached SET erased_now = erased_now + 1
+    WHERE EXISTS (
+        SELECT FROM players p
+        JOIN player_results r ON r.player_id = p.player_id
+        WHERE p.player_id = player AND p.erased_at IS NULL AND r.public_games > 0
+    );
+
     DELETE FROM answers a WHERE a.caller = player;
     DELETE FROM notes n WHERE n.author = player;
     DELETE FROM invitations i WHERE i.player = erase_player.player;

@@ -585,10 +585,11 @@ CREATE INDEX ratings_by_value ON ratings (ruleset_id, ((mu - ((3)::double precis
 
 -- What the ratings are computed from: one row.
 CREATE TABLE ratings_reached (
-    one      boolean NOT NULL DEFAULT true,
-    leaves   bigint NOT NULL DEFAULT 0,  -- leaves of the public log that are counted
-    erased   bigint NOT NULL DEFAULT 0,  -- erased players then
-    rulings  bigint NOT NULL DEFAULT 0,  -- final rulings against a cad then
+    one         boolean NOT NULL DEFAULT true,
+    leaves      bigint NOT NULL DEFAULT 0,  -- leaves of the public log that are counted
+    erased      bigint NOT NULL DEFAULT 0,  -- erased players with public hands then
+    rulings     bigint NOT NULL DEFAULT 0,  -- final rulings against a cad then
+    erased_now  bigint NOT NULL DEFAULT 0,  -- erased players with public hands now
     CONSTRAINT ratings_reached_pkey PRIMARY KEY (one),
     CONSTRAINT ratings_reached_has_one_row CHECK (one)
 );

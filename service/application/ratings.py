@@ -41,8 +41,10 @@ class Ratings:
         """
         Count the hands of some more leaves; return whether more are left.
 
-        After an erasure or a final ruling everything is computed again, step by step, and stored
-        at the end: an erased player is a newcomer in each hand, and a hand of a cad does not count.
+        After the erasure of a player with public hands, or a final ruling, everything is computed
+        again, step by step, and stored at the end: an erased player is a newcomer in each hand, and
+        a hand of a cad does not count. What changes meanwhile waits for the next run: otherwise a
+        player erased every second would stop the ratings.
         """
         stored, now = self._directory.ratings_reached()
         published = self._log.published()
@@ -50,7 +52,7 @@ class Ratings:
         if stored == now:
             self._anew = None
             return self._count(stored, size)
-        if self._anew is None or _changed(self._anew.reached, now):
+        if self._anew is None or _is_newer(stored, self._anew.reached):
             self._anew = _Anew(replace(now, leaves=0))
         return self._count_anew(self._anew, stored, size)
 
@@ -123,8 +125,9 @@ class Ratings:
         return [{"ruleset": row.ruleset, **_rating(row).numbers} for row in rows]
 
 
-def _changed(one: RatingsReached, other: RatingsReached) -> bool:
-    return (one.erased, one.rulings) != (other.erased, other.rulings)
+def _is_newer(stored: RatingsReached, begun: RatingsReached) -> bool:
+    """Return whether another process has stored a run that began no earlier."""
+    return stored.erased >= begun.erased and stored.rulings == begun.rulings
 
 
 def finished_hand(hand: LoggedHand) -> FinishedHand:

@@ -8,6 +8,8 @@
 -- and the invitations of the player and to the tables that the player hosts: nobody could withdraw
 -- these. The streams keep commitments to these texts, which reveal nothing without the salt.
 --
+-- Only an erasure of a player with public hands lets the ratings be computed again.
+--
 -- Called by erase_by_token and purge_players, and by the operator.
 CREATE OR REPLACE FUNCTION erase_player(player uuid, at timestamptz) RETURNS boolean
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = public, pg_temp
@@ -21,6 +23,14 @@ BEGIN
     ) THEN
         RAISE EXCEPTION 'a hand is being played' USING ERRCODE = 'SH423';
     END IF;
+
+    -- First, so that ratings that are stored at the same moment come before or after all of this.
+    UPDATE ratings_reached SET erased_now = erased_now + 1
+    WHERE EXISTS (
+        SELECT FROM players p
+        JOIN player_results r ON r.player_id = p.player_id
+        WHERE p.player_id = player AND p.erased_at IS NULL AND r.public_games > 0
+    );
 
     DELETE FROM answers a WHERE a.caller = player;
     DELETE FROM notes n WHERE n.author = player;

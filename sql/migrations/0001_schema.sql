@@ -709,16 +709,18 @@ COMMENT ON COLUMN ratings.sigma IS 'its standard deviation';
 COMMENT ON COLUMN ratings.hands IS 'rated hands';
 
 CREATE TABLE ratings_reached (
-    one      boolean  NOT NULL DEFAULT true,
-    leaves   bigint   NOT NULL DEFAULT 0,
-    erased   bigint   NOT NULL DEFAULT 0,
-    rulings  bigint   NOT NULL DEFAULT 0,
+    one         boolean  NOT NULL DEFAULT true,
+    leaves      bigint   NOT NULL DEFAULT 0,
+    erased      bigint   NOT NULL DEFAULT 0,
+    rulings     bigint   NOT NULL DEFAULT 0,
+    erased_now  bigint   NOT NULL DEFAULT 0,
     CONSTRAINT ratings_reached_pkey PRIMARY KEY (one),
     CONSTRAINT ratings_reached_has_one_row CHECK (one)
 );
 COMMENT ON TABLE ratings_reached IS 'What the ratings are computed from: one row.';
 COMMENT ON COLUMN ratings_reached.leaves IS 'leaves of the public log that are counted';
-COMMENT ON COLUMN ratings_reached.erased IS 'erased players then';
+COMMENT ON COLUMN ratings_reached.erased IS 'erased players with public hands then';
+COMMENT ON COLUMN ratings_reached.erased_now IS 'erased players with public hands now';
 COMMENT ON COLUMN ratings_reached.rulings IS 'final rulings against a cad then';
 INSERT INTO ratings_reached DEFAULT VALUES;
 

@@ -156,7 +156,7 @@ SELECT
 SELECT
     r.leaves,
     (r.erased, r.rulings) = (
-        (SELECT count(*) FROM players p WHERE p.erased_at IS NOT NULL),
+        r.erased_now,
         (SELECT count(*) FROM disputes d WHERE d.state = 'final' AND d.verdict = 'cad')
     ) AS is_current,
     (

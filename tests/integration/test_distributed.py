@@ -45,6 +45,7 @@ ON_ONE_SERVER = {
     "trail": "the operator log has one order",
     "ratings": "follow from the hands in the order of the public log",
     "ratings_reached": "one row beside them",
+    "player_results": "one row a player, who plays in many games",
     "seeks": "matched in one order, with the rows of a table in one commit",
     "webhooks": "a queue of players, taken in order of time",
     "webhook_deliveries": "rows of these",

@@ -163,6 +163,47 @@ def test_an_erasure_and_a_final_ruling_change_the_ratings_as_in_the_next_dump(
     assert computed(world, tmp_path / "ruled", capsys) == numbers(ruled)
 
 
+def test_erasures_one_after_another_do_not_stop_the_ratings(
+    world: World, ada: Person, bob: Person, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Each began the run again from the first leaf: one free account a second stopped it."""
+    monkeypatch.setattr(ratings, "LEAVES", 1)
+    others = [world.person(name) for name in ("Cat", "Dan", "Eve")]
+    for other in others:
+        won(ada, other)
+    won(ada, bob)
+    rate(world)
+    leaves = world.get("/v1/ratings?ruleset=shithead").json["leaves"]
+    won(bob, ada)
+    world.services.sequencer.run_once()
+    assert others.pop().call("DELETE", "/v1/players/me").status_code == 204
+    assert world.services.ratings.advance()
+    while others:  # in the middle of the run
+        assert others.pop().call("DELETE", "/v1/players/me").status_code == 204
+        world.services.ratings.advance()
+    for _ in range(leaves):
+        world.services.ratings.advance()
+    assert world.get("/v1/ratings?ruleset=shithead").json["leaves"] > leaves
+    assert {item["player"] for item in listed(world)} == {ada.id, bob.id}, "none who was erased"
+    rate(world)
+    assert [item["hands"] for item in listed(world)] == [5, 2]
+
+
+def test_an_erasure_of_an_account_that_never_played_counts_nothing_again(
+    world: World, ada: Person, bob: Person
+) -> None:
+    won(ada, bob)
+    rate(world)
+    cat = world.person("Cat")
+    cat.table("open")
+    assert cat.call("DELETE", "/v1/players/me").status_code == 204
+    stored, now = world.services.directory.ratings_reached()
+    assert stored == now
+    assert bob.call("DELETE", "/v1/players/me").status_code == 204
+    stored, now = world.services.directory.ratings_reached()
+    assert (stored.erased, now.erased) == (0, 1)
+
+
 def test_the_list_is_divided_into_pages(world: World, ada: Person, bob: Person) -> None:
     for other in ("lowest", "greedy"):
         given_up(ada, {"bot": other})
