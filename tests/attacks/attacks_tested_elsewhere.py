@@ -562,6 +562,6 @@ _REPORTED: Final = (
     _attack(Family.OLD_STATE, "the restore", "a backup without its signature",
             (_RESTORED, "a_restore_reports_whether_the_backup_is_authentic")),
 )  # fmt: skip
-"""Attacks that independent testing found; ops/bench/results/findings.md lists its findings."""
+"""Attacks that independent testing found."""
 
 ELSEWHERE: Final = (*_HISTORY, *_SECRETS, *_BUNDLES, *_SERVICE, *_REPORTED)

@@ -20,7 +20,6 @@ FENCE = re.compile(r"^ *```.*?^ *```$", re.MULTILINE | re.DOTALL)  # indented in
 COMMAND = re.compile(r"(?:\.venv/bin/)?((?:shithead [a-z]|ops/up\b)[^#|]*)")
 FOLDER = r"(?:service|schemas|sql|workers|ops|tests)/"
 FILE = re.compile(FOLDER + r"[\w./*<>-]*|[\w*]+\.(?:py|sql|toml|md)")
-FINDINGS = "ops/bench/results/findings.md"
 
 
 def text_of(name: str) -> str:
@@ -134,18 +133,3 @@ def test_decisions_are_numbered_without_gaps_and_listed_once() -> None:
         (name[:4], name, title.removeprefix(f"# {name[:4]}: "))
         for name, title in zip(pages, titles, strict=True)
     ]
-
-
-def test_every_finding_names_existing_tests() -> None:
-    """The table of findings of independent testing has all 31 rows, each with its tests."""
-    rows = re.findall(r"^\| (\d+) \|.*$", text_of(FINDINGS), re.MULTILINE)
-    assert sorted({int(number) for number in rows}) == list(range(1, 32))
-    named = set(re.findall(r"`([\w/]+\.py)::(test_\w+)`", text_of(FINDINGS)))
-    assert len(named) > 100
-    absent = [
-        f"{file}::{test}"
-        for file, test in sorted(named)
-        if not (path := ROOT / "tests" / file).exists()
-        or not re.search(rf"^(async )?def {test}\(", path.read_text("utf-8"), re.MULTILINE)
-    ]
-    assert absent == []
