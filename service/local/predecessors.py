@@ -36,6 +36,17 @@ def runs_in(pid: int, folder: Path, program: str) -> bool:
     return program in answer and str(folder) in answer and not answer.startswith("Z")
 
 
+def holding_deleted(file: Path) -> list[int]:
+    """
+    Return the ids of the other processes that have open a file of this name that was deleted.
+
+    The list is empty where the system has no /proc.
+    """
+    found = (int(process.name) for process in _PROCESSES.glob("[0-9]*"))
+    name = f"{file} (deleted)"
+    return sorted(pid for pid in found if pid != os.getpid() and _has_open(pid, name))
+
+
 def children_of(pid: int) -> list[int]:
     """Return the ids of the processes that `pid` started."""
     answer = subprocess.run(
@@ -63,6 +74,13 @@ def end_all(found: Found, signals: Sequence[tuple[signal.Signals | None, float]]
         if not left:
             return []
     return list(found())
+
+
+def _has_open(pid: int, name: str) -> bool:
+    try:
+        return any(str(one.readlink()) == name for one in (_PROCESSES / str(pid) / "fd").iterdir())
+    except OSError:  # it has ended, or belongs to another user
+        return False
 
 
 def _works_in(pid: int, folder: Path, program: str) -> bool:

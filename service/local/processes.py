@@ -231,6 +231,7 @@ def start_child(
     Raises EmbeddedError if the child cannot become the user `identity`, and OSError if the
     command cannot be run.
     """
+    make_log_folder(log)
     rotate_log(log)
     with contextlib.ExitStack() as opened:
         writer = _LineWriter(log) if by_lines else None
@@ -320,11 +321,18 @@ class LogRotation:
 
     def rotate_due(self) -> None:
         """Rotate logs that have grown too large, at most every ten seconds."""
+        make_log_folder(self._folder / "any.log")
         if time.monotonic() < self._due:
             return
         self._due = time.monotonic() + _LOG_EVERY
         for log in self._folder.glob("*.log"):
             rotate_log(log)
+
+
+def make_log_folder(log: Path) -> None:
+    """Create the folder of a log again if somebody has deleted it while the service runs."""
+    with contextlib.suppress(OSError):
+        log.parent.mkdir(mode=0o700, exist_ok=True)
 
 
 def rotate_log(log: Path, *, limit: int = _LOG_LIMIT, kept: int = _LOGS_KEPT) -> bool:

@@ -26,6 +26,7 @@ from service.local.processes import (
     kill_group,
     log_tail,
     make_folder,
+    make_log_folder,
     name_for,
     rotate_log,
     start_child,
@@ -81,6 +82,7 @@ class Program:
         """Start the program in its own session, with its output appended to the file `log`."""
         environment = {**environment, **self.environment, LOG_FILE: str(log)}
         if can_fork(environment):
+            make_log_folder(log)
             rotate_log(log)
             return ForkedProgram(
                 self.module, self.arguments, log=log, environment=environment, folder=folder
@@ -288,13 +290,15 @@ class Servers:
         return None if self._archive is None else self._archive.newest
 
     def supervise(self) -> list[str]:
-        """Restart embedded servers that have ended, at the same addresses; return their names."""
+        """
+        Restart embedded servers that have ended, at the same addresses; return their names.
+
+        One that hangs, or whose socket was removed, is ended before: nothing can connect to it.
+        """
         ended = []
         for server in self._embedded:
-            process = server.process
-            if process is None or process.poll() is None or time.monotonic() < self._due:
+            if server.process is None or time.monotonic() < self._due or not _has_ended(server):
                 continue
-            report(f"{server.name} ended; restarting it")
             ended.append(server.name)
             try:
                 server.start()
@@ -321,6 +325,24 @@ class Servers:
         address = server.start()
         self._embedded.append(server)
         return address
+
+
+def _has_ended(server: EmbeddedPostgres | EmbeddedValkey) -> bool:
+    """Return whether a server has ended; end and report one that nothing can connect to."""
+    process = server.process
+    if process is None or process.poll() is not None:
+        report(f"{server.name} ended; restarting it")
+        server.probe.ended(hung=False)
+        return True
+    is_gone = not server.probe.path.exists()
+    if not is_gone and not server.probe.hangs(process.pid):
+        return False
+    if is_gone:
+        report(f"{server.name} has lost its socket and is ended")
+    else:
+        report(f"{server.name} hangs and is ended")
+    server.end(hung=not is_gone)
+    return True
 
 
 def settings_of_children(data: Path, **known: str) -> Settings:

@@ -22,6 +22,7 @@ import psycopg.sql
 import redis
 
 from service.local.predecessors import children_of, end_all, runs_in, working_in
+from service.local.probes import Probe
 from service.local.processes import (
     EmbeddedError,
     Identity,
@@ -46,6 +47,7 @@ _POSTGRES_FOLDERS = (
 )
 _REACHABLE = Path("/var/tmp")  # noqa: S108 - folders created there are checked
 _OLDEST_MAJOR = 15
+_TLS_REQUEST = bytes.fromhex("0000000804d2162f")  # a new process answers it, before any login
 _SOCKET_DIRECTORY_LINE = 4  # of postmaster.pid
 _START_SECONDS = 30.0  # until the server answers, also that it recovers from a crash
 _RECOVERY_SECONDS = 600.0  # at most for that recovery: another start would begin it anew
@@ -79,6 +81,7 @@ class EmbeddedPostgres:
         self._binaries = self._reachable(_find_binaries(binaries))
         self._sockets = Sockets(self._home, longest_name=_POSTGRES_SOCKET + ".lock")
         self._child: subprocess.Popen[bytes] | None = None
+        self.probe = Probe(self._socket, _TLS_REQUEST, disk=self._home)
         self._recovery: dict[str, str] = {}  # settings while it recovers from an archive
 
     @property
@@ -113,6 +116,17 @@ class EmbeddedPostgres:
     def process(self) -> subprocess.Popen[bytes] | None:
         """Return the server process, which may have ended; None if it was not started."""
         return self._child
+
+    @property
+    def _socket(self) -> Path:
+        return self._sockets.folder / _POSTGRES_SOCKET
+
+    def end(self, *, hung: bool) -> None:
+        """End a server that hangs, or has no socket any more; the next start recovers it."""
+        if self._child is not None:
+            ways = [(signal.SIGQUIT, 2.0)]
+            stop_child(self._child, ways if hung else [(signal.SIGINT, 5.0), *ways])
+        self.probe.ended(hung=hung)
 
     def recover(self, until: datetime | None = None) -> str:
         """
@@ -153,6 +167,7 @@ class EmbeddedPostgres:
             time.sleep(0.2)
         if not self._password.exists():
             self._protect()
+        self.probe.path = self._socket
         return self.url
 
     def _protect(self) -> None:
@@ -443,11 +458,16 @@ class EmbeddedValkey:
         self._program = _find_program(binaries)
         self._sockets = Sockets(self._folder / "valkey", longest_name=_VALKEY_SOCKET)
         self._child: subprocess.Popen[bytes] | None = None
+        self.probe = Probe(self._socket, b"PING\r\n", disk=self._folder)
 
     @property
     def url(self) -> str:
         """Return the address of the first database."""
-        return f"unix://{self._sockets.folder / _VALKEY_SOCKET}?db=0"
+        return f"unix://{self._socket}?db=0"
+
+    @property
+    def _socket(self) -> Path:
+        return self._sockets.folder / _VALKEY_SOCKET
 
     @property
     def process(self) -> subprocess.Popen[bytes] | None:
@@ -462,7 +482,14 @@ class EmbeddedValkey:
             if time.monotonic() > end:
                 raise EmbeddedError(f"Valkey does not start:\n{log_tail(self._log)}")
             time.sleep(0.2)
+        self.probe.path = self._socket
         return self.url
+
+    def end(self, *, hung: bool) -> None:
+        """End a server that hangs, or has no socket any more; it has nothing to lose."""
+        if self._child is not None:
+            stop_child(self._child, [])
+        self.probe.ended(hung=hung)
 
     def _end_predecessor(self) -> None:
         """

@@ -17,10 +17,10 @@ from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 from types import FrameType
-from typing import NoReturn
+from typing import NoReturn, TextIO
 
-from service.local.console import now
-from service.local.predecessors import end_all, working_in
+from service.local.console import now, report
+from service.local.predecessors import end_all, holding_deleted, working_in
 from service.local.processes import (
     EmbeddedError,
     LogRotation,
@@ -107,7 +107,7 @@ def _serve(options: UpOptions, stack: ExitStack) -> NoReturn:
     if not data.exists():
         _ports(options, asked)  # before a folder is created
     make_folder(data)
-    stack.enter_context(lock_data(data))
+    lock = stack.enter_context(lock_data(data))
     end_web_servers(data)
     ports = _ports_soon(options, asked)
     servers = Servers(data, stack)
@@ -136,7 +136,7 @@ def _serve(options: UpOptions, stack: ExitStack) -> NoReturn:
     measured = _measured_folders(options, data, settings)
     metrics_of_us = SupervisorMetrics(Path(metrics_environment[SHARED_FOLDER]), measured)
     metrics_of_us.begin([*servers.names, *supervisor.processes()])
-    _supervise(servers, supervisor, LogRotation(data / "logs"), metrics_of_us)
+    _supervise(servers, supervisor, LogRotation(data / "logs"), metrics_of_us, lock)
 
 
 def _check(options: UpOptions, data: Path) -> Settings:
@@ -231,10 +231,15 @@ def end_web_servers(data: Path) -> None:
 
 
 def _supervise(
-    servers: Servers, supervisor: Supervisor, rotation: LogRotation, measured: SupervisorMetrics
+    servers: Servers,
+    supervisor: Supervisor,
+    rotation: LogRotation,
+    measured: SupervisorMetrics,
+    lock: DataLock,
 ) -> NoReturn:
     while True:
         time.sleep(_LOOK_SECONDS)
+        lock.renew()
         for name in (*servers.supervise(), *supervisor.supervise()):
             measured.restarted(name)
         measured.show_base_backup(servers.base_backup)
@@ -252,26 +257,83 @@ def _on_signals(handler: Callable[[int, FrameType | None], None] | signal.Handle
         signal.signal(number, handler)
 
 
-@contextmanager
-def lock_data(data: Path) -> Iterator[None]:
+class DataLock:
     """
-    Lock the data folder; the kernel releases the lock if we are killed.
+    The lock of a data folder, which the kernel releases if we are killed.
 
-    Raises StartError if another process has locked the folder.
+    Its file can be deleted while it is held, and then another program can lock a new one. So the
+    file is compared with its name, after locking and later again, and a program that holds a
+    deleted one is found by its open files (on Linux).
     """
-    with (data / "lock").open("a+") as lock:
+
+    def __init__(self, data: Path) -> None:
+        self._path = data / "lock"
+        self._file: TextIO | None = None
+
+    def take(self) -> None:
+        """Lock the folder; raises StartError if another process holds its lock."""
+        while not self._is_ours():
+            holder = self._try()
+            if holder is not None:
+                raise self._in_use(holder)
+        others = holding_deleted(self._path.resolve())
+        if others:
+            self.release()
+            raise self._in_use(", ".join(map(str, others)))
+
+    def renew(self) -> None:
+        """Lock the folder again if its file was deleted or replaced, once nobody else holds it."""
+        if not self._is_ours():
+            with contextlib.suppress(OSError):
+                if self._try() is None:
+                    report(f"{self._path} was deleted; it is locked again")
+
+    def release(self) -> None:
+        """Release the lock."""
+        if self._file is not None:
+            self._file.close()
+            self._file = None
+
+    def _is_ours(self) -> bool:
         try:
-            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            return self._file is not None and os.path.samestat(
+                os.fstat(self._file.fileno()), self._path.stat()
+            )
+        except FileNotFoundError:
+            return False
+
+    def _try(self) -> str | None:
+        """Lock the file of this name, in place of the one before; else return who has locked it."""
+        file = self._path.open("a+")
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
-            lock.seek(0)
-            raise StartError(
-                f"the folder {data} is in use by process {lock.read().strip() or 'unknown'}: "
-                "stop it, or choose another folder with --data"
-            ) from None
-        lock.truncate(0)
-        lock.write(f"{os.getpid()}\n")
-        lock.flush()
-        yield
+            with file:
+                file.seek(0)
+                return file.read().strip() or "unknown"
+        file.truncate(0)
+        file.write(f"{os.getpid()}\n")
+        file.flush()
+        self.release()
+        self._file = file
+        return None
+
+    def _in_use(self, holder: str) -> StartError:
+        return StartError(
+            f"the folder {self._path.parent} is in use by process {holder}: "
+            "stop it, or choose another folder with --data"
+        )
+
+
+@contextmanager
+def lock_data(data: Path) -> Iterator[DataLock]:
+    """Lock the data folder; raises StartError if another process has locked it."""
+    lock = DataLock(data)
+    try:
+        lock.take()
+        yield lock
+    finally:
+        lock.release()
 
 
 def _ports(options: UpOptions, asked: Settings) -> dict[str, str]:
