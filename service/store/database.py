@@ -196,18 +196,25 @@ class Database:
 
     def change(self, name: str, *values: object) -> list[tuple[Any, ...]]:
         """
-        Return the rows of the query `name`; it is sent again only after conflicts of transactions.
+        Return the rows of the query `name`; it is sent again only if nothing can have been written.
 
+        That is after conflicts of transactions, and once if a migration has changed the type of a
+        column that a prepared statement returns: then all connections, which have it, are replaced.
         Raises NotSent if no connection is available. Raises TooSlow if no answer came in time,
         and StoreUnavailable if the connection broke: the database may have written then. Raises
         StoreUnavailable after TRIES conflicts, which were all rolled back, and psycopg.Error if
         the database refused the query and wrote nothing.
         """
-        for _ in range(TRIES):
+        for failed in range(TRIES):
             try:
                 return self._sent(name, values)
             except TRANSACTION_CONFLICTS as error:
+                conflict: psycopg.Error = error
+            except psycopg.errors.FeatureNotSupported as error:
+                if failed:
+                    raise
                 conflict = error
+                self._pool().drain()
         raise StoreUnavailable("the transaction conflicts with others") from conflict
 
     def _sent(self, name: str, values: Sequence[object]) -> list[tuple[Any, ...]]:
