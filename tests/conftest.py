@@ -18,6 +18,7 @@ from service.local.forked_programs import PRELOADED
 from tests import examples, servers
 from tests.compiled import compile_tests
 from tests.databases import Databases
+from tests.durations import Recorder
 from tests.servers import DatabaseServer
 
 _MEMORY_NEEDED = 4 << 30
@@ -32,11 +33,14 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption(
         "--scale", action="store_true", help="run the service on several machines; needs root"
     )
+    parser.addoption("--durations-page", type=Path, help="write what each test took to this file")
 
 
 def pytest_configure(config: pytest.Config) -> None:
     """Use more examples for properties in a long run."""
     examples.choose_profile("long" if config.getoption("--long") else "ci")
+    if (page := config.getoption("--durations-page")) is not None:
+        config.pluginmanager.register(Recorder(page), "durations of the tests")
 
 
 @pytest.hookimpl(tryfirst=True)
