@@ -82,6 +82,7 @@ def leaves(archive: bytes, under: str = "") -> Iterator[tuple[str, bytes]]:
 
 
 @pytest.mark.parametrize("ruleset", ["shithead", "leeds", "covered-queen"])
+@pytest.mark.heavy
 def test_decks_that_look_equal_to_a_viewer_give_the_same_disputes(
     databases: Databases, ruleset: str
 ) -> None:

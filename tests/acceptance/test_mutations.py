@@ -111,6 +111,7 @@ def test_no_log_with_one_changed_value_passes_in_the_long_run(share: int) -> Non
     assert unexplained(list(patterns())[share::SHARES], tries=4) == []
 
 
+@pytest.mark.heavy
 def test_every_explanation_applies_to_a_pattern_that_occurs() -> None:
     """An explanation without a pattern could hide a later fault."""
     every = list(patterns())

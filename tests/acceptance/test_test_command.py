@@ -47,6 +47,7 @@ def run_of(command: Any, folder: Path, *bodies: str) -> Any:
     return run
 
 
+@pytest.mark.heavy
 def test_a_test_that_passes_when_repeated_alone_is_named_and_the_run_passes(
     command: Any, tmp_path: Path
 ) -> None:
@@ -59,6 +60,7 @@ def test_a_test_that_passes_when_repeated_alone_is_named_and_the_run_passes(
     assert run.notes == ["failed beside other tests, passed alone: test_it.py::test_1"]
 
 
+@pytest.mark.heavy
 def test_a_test_that_also_fails_alone_fails_the_run(command: Any, tmp_path: Path) -> None:
     run = run_of(command, tmp_path, BESIDE_OTHERS, ALWAYS)
     assert run.failed == ["pytest"]
@@ -66,12 +68,14 @@ def test_a_test_that_also_fails_alone_fails_the_run(command: Any, tmp_path: Path
     assert note.endswith("not all passed alone: test_it.py::test_0, test_it.py::test_1")
 
 
+@pytest.mark.heavy
 def test_more_than_five_failed_tests_fail_the_run_at_once(command: Any, tmp_path: Path) -> None:
     run = run_of(command, tmp_path, *[BESIDE_OTHERS] * 6)
     assert run.failed == ["pytest"]
     assert run.notes == []
 
 
+@pytest.mark.heavy
 def test_a_run_that_cannot_collect_its_tests_does_not_pass(command: Any, tmp_path: Path) -> None:
     """The tests of a module that cannot be imported did not run at all."""
     (tmp_path / "test_broken.py").write_text(
@@ -86,12 +90,39 @@ def test_the_help_lists_the_parts_and_a_wrong_part_is_refused_with_them() -> Non
     """Before anything is set up."""
     script = ROOT / "ops/test"
     shown = subprocess.run([script, "--help"], capture_output=True, text=True, check=True)
+    assert "ops/test --all " in shown.stdout
     assert "ops/test --long" in shown.stdout
     assert "Parts: acceptance, " in shown.stdout
     for words in (["unti"], ["--long", "unti"], ["unit", "unti"]):
         wrong = subprocess.run([script, *words], capture_output=True, text=True)
         assert wrong.returncode == 1
         assert "there is no part 'unti'; parts: acceptance, " in wrong.stderr
+
+
+def test_each_run_writes_what_its_tests_took(tmp_path: Path) -> None:
+    """Sums by mark and folder, then the tests; also of tests in several processes."""
+    (tmp_path / "test_it.py").write_text(
+        "import pytest\n@pytest.mark.smoke\ndef test_busy() -> None:\n    sum(range(10**7))\n"
+        "def test_idle() -> None:\n    pass\n"
+    )
+    page = tmp_path / "page.md"
+    (tmp_path / "conftest.py").write_text(
+        "from pathlib import Path\nfrom tests.durations import Recorder\n"
+        f"def pytest_configure(config):\n"
+        f"    config.pluginmanager.register(Recorder(Path({str(page)!r})), 'durations')\n"
+    )
+    inherited = {k: v for k, v in os.environ.items() if not k.startswith("PYTEST_")}
+    few = {"PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1", "PYTEST_PLUGINS": "xdist.plugin"}
+    path = {"PYTHONPATH": str(ROOT)}
+    words = [sys.executable, "-m", "pytest", "-q", "-n", "1", "-W", "ignore", str(tmp_path)]
+    subprocess.run(words, cwd=tmp_path, env=inherited | few | path, check=True)
+    text = page.read_text()
+    assert "| smoke, 1 tests |" in text
+    assert "| no mark, 1 tests |" in text
+    busy, idle = (
+        float(line.split("|")[2]) for line in text.splitlines() if "::test_" in line
+    )  # the slowest first
+    assert busy > 0.05 > idle
 
 
 def test_the_value_of_an_option_is_no_part(command: Any) -> None:

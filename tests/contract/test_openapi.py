@@ -247,6 +247,7 @@ def test_every_get_has_an_etag_and_answers_304_except_streams(
         assert (again.status_code, again.data) == (304, b""), path
 
 
+@pytest.mark.heavy
 def test_every_problem_type_has_a_page_and_is_listed_in_the_docs(world: World) -> None:
     for code, kind in PROBLEMS.items():
         page = world.get(f"/problems/{code}")
@@ -332,6 +333,7 @@ def test_a_long_example_is_linked_and_complete(world: World) -> None:
     assert world.get("/docs/examples/games.game.500.json").status_code == 404
 
 
+@pytest.mark.heavy
 def test_real_responses_conform_to_the_document(world: World) -> None:
     ada = world.person()
     table = _open_table(world, ada)

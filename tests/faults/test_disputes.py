@@ -355,6 +355,7 @@ def test_a_game_that_cannot_be_counted_delays_no_other(
     assert [d.game for d in services.directory.shuffled_decks(after=None, limit=9)] == [other]
 
 
+@pytest.mark.heavy
 def test_a_game_that_cannot_be_read_delays_no_deadline(
     deployment: Deployment,
     services: Services,

@@ -56,6 +56,7 @@ def answered_to_the_end(client: socket.socket) -> bytes:
     return received
 
 
+@pytest.mark.smoke
 def test_half_sent_bodies_of_one_address_block_no_other_caller(service: Running) -> None:
     for call, framing in product(CALLS[:2], FRAMINGS):
         with half_sent(service.port, MANY, call, framing):

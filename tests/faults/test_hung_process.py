@@ -106,6 +106,7 @@ def calls():
 """
 
 
+@pytest.mark.smoke
 def test_processes_of_a_killed_parent_end_and_free_the_port(tmp_path: Path) -> None:
     """A service that is started in another folder, as after a recovery, needs the port."""
     (tmp_path / "alive.py").write_text(ALIVE)

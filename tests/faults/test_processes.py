@@ -102,6 +102,7 @@ def test_a_game_of_bots_that_lost_its_only_wake_up_continues(
     wait_for_end(spectator, game)
 
 
+@pytest.mark.smoke
 def test_a_worker_killed_during_a_job_only_delays_the_game(
     service: Running,
 ) -> None:
@@ -157,6 +158,7 @@ def test_while_redis_is_down_people_play_on_and_bots_resume_when_it_is_back(
     assert play_on([with_bots], waiting, random.Random(3))["status"] == "ended"
 
 
+@pytest.mark.smoke
 def test_while_redis_hangs_moves_are_answered_within_seconds(
     service: Running, valkey: EmbeddedValkey
 ) -> None:

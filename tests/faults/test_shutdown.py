@@ -93,6 +93,7 @@ def test_a_stream_ends_cleanly(service: Running, name: str) -> None:
     assert b"event: end" not in received
 
 
+@pytest.mark.smoke
 def test_no_acknowledged_move_is_lost_if_the_service_stops_in_mid_game(
     service: Running,
 ) -> None:

@@ -134,6 +134,7 @@ def _parts(looker: Client) -> dict[str, str]:
     return parts
 
 
+@pytest.mark.smoke
 def test_a_stopped_postmaster_is_named_as_the_database(
     service: Running, database: EmbeddedPostgres
 ) -> None:

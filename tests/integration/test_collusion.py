@@ -95,6 +95,7 @@ def compute(world: World, redis_url: str, monkeypatch: pytest.MonkeyPatch) -> No
     )
 
 
+@pytest.mark.heavy
 def test_a_referee_gets_the_numbers_that_anybody_computes_from_a_dump(
     world: World,
     redis_url: str,

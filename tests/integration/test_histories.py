@@ -46,6 +46,7 @@ def all_readings(services: Services, callers: list[Caller], game: UUID) -> list[
 
 
 @pytest.mark.parametrize("ruleset", ["shithead", "leeds", "smeghead", "covered-queen"])
+@pytest.mark.heavy
 def test_a_process_with_a_cached_history_answers_like_a_new_one(
     deployment: Deployment, ruleset: str
 ) -> None:

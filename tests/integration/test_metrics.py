@@ -7,6 +7,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 from service.local.programs import shared_metrics
 from service.runtime.telemetry import SHARED_FOLDER
 
@@ -40,6 +42,7 @@ def run(program: str, shared: dict[str, str]) -> str:
     return answer.stdout
 
 
+@pytest.mark.heavy
 def test_metrics_of_all_processes_are_summed(tmp_path: Path) -> None:
     shared = shared_metrics(tmp_path, memory=tmp_path)
     for _ in range(2):
@@ -59,6 +62,7 @@ print(_public_metrics().get_data(as_text=True))
 """
 
 
+@pytest.mark.heavy
 def test_the_public_address_has_the_gauges_of_all_processes_and_no_counter(tmp_path: Path) -> None:
     shared = shared_metrics(tmp_path, memory=tmp_path)
     run(COUNT, shared)

@@ -222,6 +222,7 @@ def test_a_removed_a_changed_and_a_foreign_bundle_are_each_named(copy: Path, sce
         assert f"1 fault; the first: {fault}" in out, out
 
 
+@pytest.mark.heavy
 def test_several_faults_are_named_and_the_first_of_them_again(copy: Path, scene: Scene) -> None:
     first, second, third, *rest = bundles_of(copy)
     pack(copy, [second, first, *rest])

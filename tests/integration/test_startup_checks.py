@@ -289,6 +289,7 @@ def test_a_protected_redis_causes_no_warning(url: str | None) -> None:
     assert redis_fault(url) is None
 
 
+@pytest.mark.heavy
 def test_a_process_logs_the_warning_when_it_starts(settings: Settings) -> None:
     """Without a queue the worker ends at once, after the warning."""
     changed = replace(settings, redis_url="redis://127.0.0.1:1/0", key_file=settings.key_file)

@@ -143,6 +143,7 @@ def test_a_receiver_that_hangs_delays_no_other_one_and_no_move(
         wait_for(lambda: ada.get(WEBHOOK).json["waiting"] == 0 or state_of(ada) == "on", seconds=9)
 
 
+@pytest.mark.heavy
 def test_a_thread_is_free_again_after_each_job_also_after_one_that_fails(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:

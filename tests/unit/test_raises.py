@@ -147,5 +147,6 @@ def test_the_search_finds_what_is_raised_and_not_caught() -> None:
 
 
 @pytest.mark.parametrize("path", PATHS, ids=lambda path: str(path.relative_to(ROOT / "service")))
+@pytest.mark.heavy
 def test_docstrings_name_the_exceptions_that_public_functions_raise(path: Path) -> None:
     assert undocumented(ast.parse(path.read_text("utf-8"))) == {}

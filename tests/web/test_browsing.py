@@ -17,6 +17,7 @@ PAGES = (
 
 
 @pytest.mark.parametrize("path", PAGES)
+@pytest.mark.smoke
 def test_a_page_loads_without_a_fault_and_fits_every_size(visits: Visits, path: str) -> None:
     page = visits.open(path)
     for width, height in SIZES.values():

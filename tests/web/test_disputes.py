@@ -174,6 +174,7 @@ def test_the_ruling_after_an_appeal_comes_before_the_one_that_it_replaced(
     assert faults_of(page) == []
 
 
+@pytest.mark.smoke
 def test_the_list_names_the_dispute_and_leads_to_it(
     visits: Visits, hand: tuple[list[Client], str]
 ) -> None:
@@ -452,6 +453,7 @@ def test_a_referee_reads_whether_two_players_spare_each_other(
     expect(accused.get_by_role("heading", name="Do they spare")).to_have_count(0)
 
 
+@pytest.mark.smoke
 def test_the_statistics_are_plots_with_their_text(
     visits: Visits, hand: tuple[list[Client], str]
 ) -> None:
@@ -511,6 +513,7 @@ LINES = """all => all.map((one) => {
 """The number of lines of each element's text."""
 
 
+@pytest.mark.smoke
 def test_the_ratings_are_a_table_with_what_they_cannot_tell(
     visits: Visits, hand: tuple[list[Client], str]
 ) -> None:

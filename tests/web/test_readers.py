@@ -110,6 +110,7 @@ def sealed_attempts() -> Iterator[tuple[str, bytes]]:
     yield "one too many", refusals_file([rows[0]] * (MAX_REFUSALS_PER_SEAT + 1))
 
 
+@pytest.mark.heavy
 def test_refused_attempts_of_another_form_fail_the_seal_under_the_right_hash() -> None:
     cases = []
     for name, data in sealed_attempts():
@@ -132,6 +133,7 @@ def last_moves() -> Iterator[tuple[Case, bool]]:
             yield case, end < len(events) - 1
 
 
+@pytest.mark.heavy
 def test_a_log_that_ends_within_its_last_move_fails_order_at_its_end() -> None:
     cases, open_ends = zip(*last_moves(), strict=True)
     assert sum(open_ends) > 5

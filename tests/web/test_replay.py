@@ -149,6 +149,7 @@ def test_a_replay_shows_what_its_viewer_saw(visits: Visits, service: Running, vi
         assert cards_shown(page, seat) == sorted(known)
 
 
+@pytest.mark.smoke
 def test_an_event_is_shown_with_its_rule(visits: Visits, service: Running) -> None:
     page = opened(visits, LEEDS.game, "?version=60")
     ruleset = api(service, "/v1/rulesets/leeds")

@@ -215,6 +215,7 @@ def test_the_rows_of_a_hand_have_similar_lengths() -> None:
     assert single["row"] == 60
 
 
+@pytest.mark.smoke
 def test_a_visitor_chooses_a_name_before_registration(visits: Visits) -> None:
     page = visits.open("/")
     page.get_by_role("button", name=GUEST).click()
@@ -430,6 +431,7 @@ def test_moves_are_signed_in_another_language(visits: Visits) -> None:
     assert faults_of(page) == []
 
 
+@pytest.mark.smoke
 def test_cards_that_do_not_fit_are_explained_with_their_rule(visits: Visits) -> None:
     """On the first turn every hand has cards, so a face-up card is always refused."""
     page = seated(visits)

@@ -158,6 +158,7 @@ def test_a_seat_that_the_table_does_not_have_fails_order_alone_in_both_verifiers
         assert found == [("fail", seq), ("missing", None), ("missing", None)], case.name
 
 
+@pytest.mark.heavy
 def test_a_move_for_a_silent_seat_in_the_exchange_fails_order_in_both_verifiers() -> None:
     """Cards may be laid for it only together with its `ready`, and none may be swapped."""
     swapped = sample("threes-time-outs")
@@ -226,6 +227,7 @@ def changed_lines() -> Iterator[tuple[str, tuple[bytes, ...]]]:
     yield "not normalised", (lines[0].replace(b'"sample"', '"sa\u0308mple"'.encode()), *lines[1:])
 
 
+@pytest.mark.heavy
 def test_changed_bytes_are_judged_as_in_python() -> None:
     cases = [Case(name=name, lines=lines) for name, lines in changed_lines()]
     assert differences(cases, in_node(cases)) == []
@@ -325,6 +327,7 @@ def outside_cases() -> Iterator[Case]:
     yield case("refusals of version 1", files={REFUSALS: b"{}\n"})
 
 
+@pytest.mark.heavy
 def test_receipts_proofs_and_files_are_judged_as_in_python() -> None:
     cases = list(outside_cases())
     reports = in_node(cases)
@@ -413,6 +416,7 @@ def note_cases() -> Iterator[Case]:
         yield Case(name=f"witnesses {witnesses}", lines=LINES, files=both, evidence=held)
 
 
+@pytest.mark.heavy
 def test_notes_and_checkpoints_with_one_fault_are_judged_as_in_python() -> None:
     cases = list(note_cases())
     reports = in_node(cases)
@@ -577,6 +581,7 @@ def test_archives_are_refused_as_in_python() -> None:
     assert read_bundle(next(archives())[1]).lines == LINES
 
 
+@pytest.mark.heavy
 def test_archives_packed_again_are_read_as_in_python() -> None:
     bundle = write_bundle(LINES, files={"receipts/a.note": receipt(LAST)})
     good = [Case(name=name, bundle=data) for name, data in packed_again(bundle)]
@@ -706,6 +711,7 @@ def run_cli(*words: object) -> subprocess.CompletedProcess[str]:
     return subprocess.run(command, capture_output=True, text=True, check=False)
 
 
+@pytest.mark.heavy
 def test_the_command_line_states_the_result_in_its_exit_status(tmp_path: Path) -> None:
     good, bad, note, keys = (tmp_path / name for name in ("a.shx", "b.jsonl", "a.note", "keys"))
     good.write_bytes(write_bundle(LINES))
@@ -770,6 +776,7 @@ def test_the_command_line_reads_a_folder_and_reports_a_file_edited_in_it(tmp_pat
     assert run_cli(folder).returncode == 3
 
 
+@pytest.mark.heavy
 def test_a_failed_file_names_possible_authors_and_further_evidence(tmp_path: Path) -> None:
     """As in the first lines of `shithead verify`, by the failed checks and the given receipts."""
     forgery = Forgery(LINES)

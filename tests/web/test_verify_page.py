@@ -59,6 +59,7 @@ def log_of(lines: tuple[bytes, ...]) -> bytes:
     return b"".join(line + b"\n" for line in lines)
 
 
+@pytest.mark.smoke
 def test_a_valid_bundle_passes_every_check(visits: Visits) -> None:
     page = visits.open("/verify")
     choose_file(page, "game.shx", write_bundle(LINES))

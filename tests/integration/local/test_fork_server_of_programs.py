@@ -26,6 +26,7 @@ def _imported(parent: int) -> int:
     return subprocess.run(command, env={**os.environ, PARENT: str(parent)}, check=False).returncode
 
 
+@pytest.mark.heavy
 def test_a_fork_server_ends_if_its_parent_ended_while_it_imported_modules() -> None:
     assert _imported(os.getpid()) == 0
     assert _imported(os.getppid()) == -signal.SIGKILL

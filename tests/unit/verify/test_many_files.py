@@ -41,6 +41,7 @@ def run(paths: Sequence[Path], options: VerifyOptions | None = None) -> tuple[in
     return status, out.getvalue(), errors.getvalue()
 
 
+@pytest.mark.heavy
 def test_each_of_many_files_has_a_line_and_the_last_line_counts_them(
     files: Sequence[Path], tmp_path: Path
 ) -> None:

@@ -123,6 +123,7 @@ OTHERS = re.compile(r"deal\.|report\.html|witness\.(key|state)")
 """Paths of settings and names of files, which look like codes."""
 
 
+@pytest.mark.heavy
 def test_each_code_of_the_program_has_a_sentence() -> None:
     lacking = [code for code in used() if code not in catalogue() and not OTHERS.match(code)]
     assert len(used()) > 200
