@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from enum import StrEnum
-from typing import Any
+from typing import Any, Final
 
 from marshmallow import ValidationError, fields, validates
 
@@ -35,6 +35,9 @@ class SeekStatus(StrEnum):
 MAX_RULESETS = 30
 """Maximum number of rulesets of a seek: more than the catalogue has."""
 
+USUAL_CLOCK: Final = {"turn_seconds": 60, "swap_seconds": 120}
+"""The clock of a seek that names none: without one a stranger who walks away ends the game."""
+
 MAX_FILL_SECONDS = 3600
 """Latest time at which bots take the empty seats."""
 
@@ -62,8 +65,11 @@ class SeekRequestSchema(Closed):
     clock = fields.Nested(
         ClockRequestSchema,
         allow_none=True,
-        load_default=None,
-        **about("time limits, which all players of the table agree on; null for none"),
+        load_default=USUAL_CLOCK,
+        **about(
+            "time limits, which all players of the table agree on; if left out, 60 seconds for a "
+            "turn and 120 for the exchange; null for none, with players who want none"
+        ),
     )
     entropy = Chosen(
         *ENTROPY,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 from uuid import UUID
 
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
@@ -193,13 +193,14 @@ class Player:
         rulesets: Sequence[str],
         seats: int,
         *,
-        clock: ClockView | None = None,
+        clock: ClockView | Literal["usual"] | None = "usual",
         fill_with_bots_after: int | None = None,
     ) -> Table | None:
         """
         Wait for a table with anybody who wants one of some rulesets, and return the table.
 
-        Its first hand runs; the other players agreed on seats and clock. After
+        Its first hand runs; the other players agreed on seats and clock, by default that of the
+        service for strangers; None is without one. After
         `fill_with_bots_after` seconds bots take the seats that no player took. Returns None if the
         seek was withdrawn elsewhere, or expired because the service did not answer for minutes.
 
@@ -208,7 +209,7 @@ class Player:
         body = {
             "rulesets": list(rulesets),
             "seats": seats,
-            "clock": clock,
+            **({} if clock == "usual" else {"clock": clock}),
             "fill_with_bots_after": fill_with_bots_after,
             **self._share(),
         }

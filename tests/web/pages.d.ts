@@ -65,6 +65,7 @@ declare global {
     "#seek-seats": HTMLSelectElement;
     "#seek-bots": HTMLInputElement;
     "#clock": HTMLSelectElement;
+    "#seek-clock": HTMLSelectElement;
     "#private": HTMLInputElement;
     "#always": HTMLInputElement;
     "#deal": HTMLButtonElement;

@@ -92,3 +92,28 @@ def test_a_player_has_ten_open_seeks_at_most(ada: Person) -> None:
     for _ in range(10):
         seek(ada)
     assert problem_of(ada.post("/v1/seeks", WANTED)) == "limit-reached"
+
+
+def test_strangers_play_by_a_clock_unless_all_of_them_ask_for_none(world: World) -> None:
+    """Who leaves the clock out is seated with who names the usual one, and with nobody without."""
+    ada, bob, cy, dan = (world.person(name) for name in ("Ada", "Bob", "Cy", "Dan"))
+    body = {key: value for key, value in WANTED.items() if key != "clock"}
+    usual = {"turn_seconds": 60, "swap_seconds": 120}
+    made = [
+        one.post("/v1/seeks", {**body, **more}).json
+        for one, more in (
+            (ada, {}),
+            (bob, {"clock": None}),
+            (cy, {"clock": usual}),
+            (dan, {"clock": None}),
+        )
+    ]
+    assert [one["clock"] for one in made] == [usual, None, usual, None]
+    assert world.services.matchmaker.sweep(Slice(rows=20, seconds=60)) == 2
+    tables = [
+        one.get(f"/v1/seeks/{seek['id']}").json["table"]
+        for one, seek in zip((ada, bob, cy, dan), made, strict=True)
+    ]
+    assert tables[0] == tables[2] != tables[1] == tables[3]
+    assert ada.get(f"/v1/tables/{tables[0]}").json["clock"] == usual
+    assert bob.get(f"/v1/tables/{tables[1]}").json["clock"] is None

@@ -11,7 +11,7 @@ import { mark, picture } from "./pictures.js";
 import { seatKey } from "./signing.js";
 import { checkPlayer, ensurePlayer, guestLine, showAccount } from "./player.js";
 import { entropyMode } from "./record.js";
-import { offerSeek, seek, withdraw } from "./seek.js";
+import { clockOf, offerSeek, seek, withdraw } from "./seek.js";
 import { offerSettings } from "./settings.js";
 import { read, write } from "./storage.js";
 import { worded } from "./worded.js";
@@ -21,8 +21,6 @@ const FIRST_BOT = "greedy"; // the default: stronger bots think longer
 const POLL = 15_000; // milliseconds between updates of the lists
 const FACES = 8; // players of the running table for which there is room, or one fewer and the number of the others
 const LIVELY = 4000; // milliseconds between updates of the running table
-/** Seconds a turn, and for the exchange. @type {Record<string, [number, number] | null>} */
-const CLOCKS = { none: null, quick: [20, 60], calm: [90, 180], day: [86_400, 86_400] };
 
 const rulesets = find("#ruleset");
 const offered = (/** @type {string} */ id) => [...rulesets.options].find((option) => option.value === id);
@@ -185,13 +183,12 @@ function chosenOptions() {
 
 find("#deal").addEventListener("click", (event) =>
   attempt(event, () => {
-    const clock = CLOCKS[find("#clock").value];
     const open = Number(seats.value) - 1 - Number(botCount.value);
     return openTable({
       ruleset: rulesets.value,
       seats: ["me", ...Array(open).fill("open"), ...bots(Array(Number(botCount.value)).fill(find("#strength").value))],
       options: chosenOptions(),
-      clock: clock && { turn_seconds: clock[0], swap_seconds: clock[1] },
+      clock: clockOf(find("#clock").value),
       visibility: find("#private").checked ? "private" : "public",
       ...(find("#always").checked ? { deal: "always" } : {}),
       ...(open ? {} : { window_seconds: 1 }),

@@ -14,8 +14,18 @@ import { seatKey } from "./signing.js";
 const FIRST = "leeds"; // the preferred one of any rules
 const MOST = 6; // players that the tile offers
 const BOTS_AFTER = 60; // seconds
-/** All who use this tile have the same clock: others would not be matched. */
-const CLOCK = { turn_seconds: 90, swap_seconds: 180 };
+/**
+ * Clocks by their names: seconds a turn, and for the exchange. `usual` is that of a seek without a choice.
+ * @type {Record<string, [number, number] | null>}
+ */
+const CLOCKS = { none: null, quick: [20, 60], usual: [60, 120], day: [86_400, 86_400] };
+
+/** A clock by its name, as a body has it. @param {string} name */
+export function clockOf(name) {
+  const seconds = CLOCKS[name];
+  return seconds && { turn_seconds: seconds[0], swap_seconds: seconds[1] };
+}
+
 const RENEW = 20_000; // milliseconds; a notice ends the wait at once
 
 const rules = find("#seek-rules");
@@ -86,7 +96,7 @@ export async function seek() {
   const found = await post("/v1/seeks", {
     rulesets: rulesets(),
     seats: Number(seats.value),
-    clock: CLOCK,
+    clock: clockOf(find("#seek-clock").value),
     entropy: entropyMode(),
     ...(await seatKey()),
     fill_with_bots_after: find("#seek-bots").checked ? BOTS_AFTER : null,
