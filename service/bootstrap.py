@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Sequence
 from datetime import datetime, timedelta
 from pathlib import Path
@@ -78,8 +79,16 @@ from service.public_log.sequencer import ArchivedWal, Sequencer
 from service.public_log.signed_checkpoints import SignedCheckpoints, signed_checkpoints
 from service.public_log.witness_client import RemoteWitness, parse_witnesses
 from service.runtime.config import Settings
-from service.runtime.readiness import ALWAYS_READY, DATABASE, AtMostEvery, NotChecked, Readiness
+from service.runtime.readiness import (
+    ALWAYS_READY,
+    DATABASE,
+    AtMostEvery,
+    NotChecked,
+    Readiness,
+    Shared,
+)
 from service.runtime.receivers import Receivers
+from service.runtime.telemetry import SHARED_FOLDER
 from service.shx.tlog.notes import NoteSigner, NoteVerifier, sign_note
 from service.startup_checks import ClockWatch, check_clock
 from service.store.archive import Bundles
@@ -462,11 +471,13 @@ REDIS_PROBE: Final = "shithead:probe"
 
 
 def _readiness(database: Database, keyring: Keyring | KeyFile, redis: Redis | None) -> Readiness:
+    folder = os.environ.get(SHARED_FOLDER)
+    writes = Shared("writes", 2 * PROBE_SECONDS, database.probe_write, folder=folder)
     return Readiness(
         needed={
             DATABASE: lambda: _check_database(database),
             "migrations": lambda: check_rows(database.fetch),
-            "writes": AtMostEvery(PROBE_SECONDS, database.probe_write),
+            "writes": AtMostEvery(PROBE_SECONDS, writes),
             "keys": keyring.check if isinstance(keyring, KeyFile) else lambda: None,
         },
         wanted={
