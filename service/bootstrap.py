@@ -301,7 +301,11 @@ class Services:
             access_log=access_log,
         )
         self.dumps = Dumps(
-            directory=directory, log=log_store, game_cache=self.game_cache, refusals=refusals
+            directory=directory,
+            log=log_store,
+            game_cache=self.game_cache,
+            refusals=refusals,
+            world=self.world,
         )
         self.hands = Hands(directory=directory, evidence=self.evidence, access_log=access_log)
         self.sequencer = Sequencer(

@@ -5,13 +5,14 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any, Final, Self
 
 from service.application.errors import Refusal, not_found
 from service.application.games.cache import GameCache
 from service.application.games.refused_moves import Refusals
+from service.application.ports import World
 from service.public_log.log import LogStore, SignedHead
 from service.replay.sentences import said
 from service.runtime.atomic_files import PUBLIC, whole_file, write_whole
@@ -36,6 +37,9 @@ from service.shx.tlog.tree import TlogProof
 from service.store.directory import Directory
 from service.store.logged_hands import LoggedHand
 
+SETTLED: Final = timedelta(minutes=1)
+"""Time after the end of a month in which a move of this month can still be committed."""
+
 Progress = Callable[[Iterator[LoggedHand], int], Iterator[LoggedHand]]
 """Shows that hands are written one after the other; the number is that of all."""
 
@@ -48,6 +52,7 @@ class Dumps:
     log: LogStore
     game_cache: GameCache
     refusals: Refusals
+    world: World
 
     def write(
         self,
@@ -66,10 +71,15 @@ class Dumps:
         such a hand, Refusal `unavailable` for a hand that cannot be read, and OSError.
         """
         since, until = month_of(month)
+        is_over = self.world.now() >= until + SETTLED
         published = self.log.published()
-        count, last = 0, -1
-        for hand in self._hands(0 if published is None else published.size, since, until):
-            count, last = count + 1, hand.leaf
+        size = 0 if published is None else published.size
+        count, last, previous = 0, -1, None
+        for hand in self._hands(size, None, until):
+            if hand.sealed_at >= since:
+                count, last = count + 1, hand.leaf
+            elif previous is None or previous < hand.sealed_at:
+                previous = hand.sealed_at
         head = self.log.early_head(last) if count else None
         if head is None:
             raise not_found("hands", month=month)
@@ -82,6 +92,8 @@ class Dumps:
         self._write_tiles(folder, head.size)
         manifest = DumpManifest(
             month=month,
+            previous=None if previous is None else f"{previous.astimezone(UTC):%Y-%m}",
+            complete=is_over and not self.directory.has_unlogged_hands(since, until, size),
             origin=parse_checkpoint(parse_note(head.checkpoint).text).origin,
             tree_size=head.size,
             hands=count,
@@ -91,9 +103,11 @@ class Dumps:
         write_whole(folder / MANIFEST, manifest.content, mode=PUBLIC)
         return manifest
 
-    def _hands(self, size: int, since: datetime, until: datetime) -> Iterator[LoggedHand]:
+    def _hands(self, size: int, since: datetime | None, until: datetime) -> Iterator[LoggedHand]:
         for hands in self.directory.all_logged_hands(size):
-            yield from (hand for hand in hands if since <= hand.sealed_at < until)
+            for hand in hands:
+                if hand.sealed_at < until and (since is None or since <= hand.sealed_at):
+                    yield hand
 
     def _bundle(self, hand: LoggedHand, proof: bytes) -> bytes:
         """Return the public bundle of a hand with a proof, and without files about disputes."""

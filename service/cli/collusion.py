@@ -12,7 +12,7 @@ from uuid import UUID
 
 import click
 
-from service.cli.ratings import FAILED, dump_folders, in_order, packed_hands
+from service.cli.ratings import FAILED, dump_folders
 from service.cli.verify import progress_bar
 from service.replay.sentences import said
 from service.runtime.plain_errors import why
@@ -55,14 +55,16 @@ def collusion(
     does not say why. Name the two players because of a suspicion, and not because of this figure:
     of a hundred innocent pairs one may reach the threshold.
 
+    The dumps are those of months that follow one another, one edition of each, of one public log.
     Who sat at a table is the testimony of the operator. Each bundle is compared with its hash in
     the index; whether the hands were played by the rules is for `shithead verify --dump DIR`.
 
-    Exit status: 0 computed, 1 a dump is damaged, with the reason.
+    Exit status: 0 computed, 1 a dump is damaged or does not go with another, with the reason.
     """
     from service.audit.collusion import FALSE_ALARM, MARGIN, THRESHOLD, Pair
     from service.shx.bundle import NotABundle
     from service.shx.canonical import RecordError
+    from service.shx.dump_series import DumpSeries
     from service.shx.tar_files import NotATarFile
 
     first, second = map(str, pair)
@@ -70,12 +72,12 @@ def collusion(
         raise click.UsageError("--pair needs two different players")
     found = Pair(first, second)
     try:
-        for manifest, folder in in_order(folders):
-            for hand, data in progress_bar(packed_hands(folder, manifest), manifest.hands):
-                players = [None if one is None else str(one) for one in hand.players]
-                counted = leaves is None or leaves[0] <= hand.leaf <= leaves[1]
-                if counted and {first, second} & set(players):
-                    _count(found, players, data)
+        series = DumpSeries(folders)
+        for hand, data in progress_bar(series.hands(), series.count):
+            players = [None if one is None else str(one) for one in hand.players]
+            counted = leaves is None or leaves[0] <= hand.leaf <= leaves[1]
+            if counted and {first, second} & set(players):
+                _count(found, players, data)
     except (RecordError, NotABundle, NotATarFile, OSError, ValueError, KeyError) as error:
         click.echo(f"shithead collusion: {why(error)}: see shithead verify --dump", err=True)
         return FAILED

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
@@ -20,7 +20,7 @@ from service.runtime.plain_errors import why
 if TYPE_CHECKING:
     from service.audit.ratings import FinishedHand, Standings
     from service.shx.bundle import Bundle
-    from service.shx.dumps import DumpedHand, DumpManifest
+    from service.shx.dumps import DumpedHand
 
 FAILED: Final = 1
 
@@ -40,7 +40,7 @@ dump_folders = click.argument(
 @click.option("--json", "as_json", is_flag=True, help="Print the ratings as JSON.")
 def ratings(folders: tuple[Path, ...], ruleset: str | None, *, as_json: bool) -> int:
     """
-    Compute the ratings of players and bots from dumps of `shithead dump`, the earliest month first.
+    Compute the ratings of players and bots from dumps of `shithead dump`, in any order.
 
     With the dumps of all months the numbers are those of the service (/v1/ratings) after the last
     of them, to four decimals. The model is OpenSkill (Plackett-Luce) with its default parameters,
@@ -49,6 +49,7 @@ def ratings(folders: tuple[Path, ...], ruleset: str | None, *, as_json: bool) ->
     Seats without a place share one; a player who gave the hand up is last. An erased player is a
     newcomer in each hand. A rating of fewer than 10 hands is provisional, and marked with `?`.
 
+    The dumps are those of months that follow one another, one edition of each, of one public log.
     Each bundle is compared with its hash in the index. Whether the hands were played by the rules,
     and whether one is missing, is for `shithead verify --dump DIR`.
 
@@ -56,21 +57,24 @@ def ratings(folders: tuple[Path, ...], ruleset: str | None, *, as_json: bool) ->
     not show whether friends at one table helped each other, or whether one person played under
     several names.
 
-    Exit status: 0 computed, 1 a dump is damaged, with the reason.
+    Exit status: 0 computed, 1 a dump is damaged or does not go with another, with the reason.
     """
     from service.audit.ratings import Standings
     from service.shx.bundle import NotABundle, read_bundle
     from service.shx.canonical import RecordError
+    from service.shx.dump_series import DumpSeries
     from service.shx.tar_files import NotATarFile
 
     standings = Standings()
     try:
-        for manifest, folder in in_order(folders):
-            for hand, data in progress_bar(packed_hands(folder, manifest), manifest.hands):
-                standings.add(_finished(hand, read_bundle(data)))
+        series = DumpSeries(folders)
+        for hand, data in progress_bar(series.hands(), series.count):
+            standings.add(_finished(hand, read_bundle(data)))
     except (RecordError, NotABundle, NotATarFile, OSError, ValueError, KeyError) as error:
         click.echo(f"shithead ratings: {why(error)}: see shithead verify --dump", err=True)
         return FAILED
+    if series.before is not None:
+        click.echo(f"Hands up to {series.before} are not counted: their dump is missing.", err=True)
     wanted = [ruleset] if ruleset is not None else standings.rulesets
     if as_json:
         json.dump({one: _listed(standings, one) for one in wanted}, sys.stdout, indent=1)
@@ -80,35 +84,6 @@ def ratings(folders: tuple[Path, ...], ruleset: str | None, *, as_json: bool) ->
         _print(standings, one)
     click.echo(said("about.ratings").text)
     return 0
-
-
-def packed_hands(folder: Path, manifest: DumpManifest) -> Iterator[tuple[DumpedHand, bytes]]:
-    """Yield every hand of a dump with its bundle; raises RecordError for one not at its place."""
-    from service.shx.canonical import RecordError, sha256
-    from service.shx.dumps import read_index
-    from service.shx.tar_files import members
-
-    index = read_index(folder)
-    for tar in manifest.tars:
-        with (folder / tar.name).open("rb") as file, (folder / tar.name).open("rb") as contents:
-            for member in members(file):
-                hand = next(index, None)
-                contents.seek(member.offset)
-                data = contents.read(member.size)
-                if hand is None or hand.name != member.name or sha256(data).hex() != hand.sha256:
-                    raise RecordError(
-                        "bad_dump", f"{member.name} in {tar.name} is not the bundle of the index"
-                    )
-                yield hand, data
-    if (missing := next(index, None)) is not None:
-        raise RecordError("bad_dump", f"{missing.name} is missing")
-
-
-def in_order(folders: Sequence[Path]) -> list[tuple[DumpManifest, Path]]:
-    """Return dumps with their manifests, the earliest month first; raises RecordError, OSError."""
-    from service.shx.dumps import read_manifest
-
-    return sorted(((read_manifest(one), one) for one in folders), key=lambda one: one[0].month)
 
 
 def _finished(hand: DumpedHand, bundle: Bundle) -> FinishedHand:

@@ -87,6 +87,8 @@ class DumpManifest:
     """The content of dump.json."""
 
     month: str
+    previous: str | None  # the last month before it with such hands; None: there is none
+    complete: bool  # whether the month was over, and each of its hands in the public log
     origin: str
     tree_size: int  # of the checkpoint
     hands: int
@@ -100,6 +102,8 @@ class DumpManifest:
         value = {
             "v": 1,
             "month": self.month,
+            "previous": self.previous,
+            "complete": self.complete,
             "origin": self.origin,
             "tree_size": self.tree_size,
             "hands": self.hands,
@@ -137,6 +141,8 @@ def read_manifest(folder: Path) -> DumpManifest:
     _MANIFEST_SHAPE(value, "")
     return DumpManifest(
         month=value["month"],
+        previous=value["previous"],
+        complete=value["complete"],
         origin=value["origin"],
         tree_size=value["tree_size"],
         hands=value["hands"],
@@ -219,6 +225,8 @@ _MANIFEST_SHAPE: Final = record(
     {
         "v": integer(1, 1),
         "month": _month,
+        "previous": nullable(_month),
+        "complete": _boolean,
         "origin": text,
         "tree_size": _COUNT,
         "hands": _COUNT,

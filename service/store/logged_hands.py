@@ -59,6 +59,11 @@ class LoggedHandRepository(Repository):
         for first in range(0, size, LEAVES):
             yield self.logged_hands(first, min(size, first + LEAVES))
 
+    def has_unlogged_hands(self, since: datetime, until: datetime, size: int) -> bool:
+        """Return whether a hand that ended in this time is not in the first `size` leaves."""
+        [(found,)] = self._database.fetch("has_unlogged_hands", since, until, size)
+        return bool(found)
+
     def hands_of_pair(
         self, first: UUID, second: UUID, *, until: datetime, limit: int
     ) -> Sequence[PlayedHand]:

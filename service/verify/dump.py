@@ -6,6 +6,7 @@ import hashlib
 import sys
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
 from typing import Any, Final, TextIO
@@ -14,7 +15,7 @@ from service.replay.sentences import Value, said, sentence
 from service.runtime.plain_errors import why
 from service.runtime.worker_processes import WorkerProcesses
 from service.shx.bundle import PROOF, Bundle, NotABundle, read_bundle
-from service.shx.canonical import RecordError, sha256
+from service.shx.canonical import RecordError, format_time, sha256
 from service.shx.dumps import (
     CHECKPOINT,
     INDEX,
@@ -22,7 +23,7 @@ from service.shx.dumps import (
     TESTIMONY,
     DumpedHand,
     DumpManifest,
-    TarFile,
+    month_of,
     read_index,
     read_manifest,
 )
@@ -57,6 +58,7 @@ class _Packed:
     size: int
     hand: DumpedHand
     checkpoint: bytes
+    month: str
 
 
 def main_verify_dump(
@@ -108,7 +110,12 @@ def _summary(manifest: DumpManifest, faults: Sequence[str]) -> str:
     """Return the size of a dump, and the number of its faults with the first of them."""
     month, leaves = manifest.month, manifest.tree_size
     hands = said("dump.hands", n=manifest.hands, month=month, leaves=leaves)
-    found = said("dump.faults", n=len(faults), fault=faults[0]) if faults else said("dump.intact")
+    if faults:
+        found = said("dump.faults", n=len(faults), fault=faults[0])
+    elif manifest.complete and datetime.now(UTC) >= month_of(month)[1]:
+        found = said("dump.intact")
+    else:
+        found = said("dump.running", month=month)
     return printable(sentence("dump.summary", {"hands": hands, "what": found}))
 
 
@@ -228,7 +235,7 @@ def _packed(folder: Path, manifest: DumpManifest, note: bytes) -> Iterator[_Pack
     index = _Index(folder)
     try:
         for tar in manifest.tars:
-            yield from _of_tar(folder, tar, index, note)
+            yield from _of_tar(folder / tar.name, index, note, manifest.month)
         while (left := index.next()) is not None:
             yield sentence("dump.in_no_tar", {"hand": left.name})
     except RecordError as error:
@@ -267,19 +274,18 @@ class _Index:
         )
 
 
-def _of_tar(folder: Path, tar: TarFile, index: _Index, note: bytes) -> Iterator[_Packed | str]:
+def _of_tar(path: Path, index: _Index, note: bytes, month: str) -> Iterator[_Packed | str]:
     """Yield the bundles of a tar file, and how it differs from the index."""
-    path = folder / tar.name
     try:
         with path.open("rb") as file:
             for one in members(file):
                 while (hand := index.peek()) and hand.name != one.name:
-                    if hand.tar != tar.name or not index.names_later(one.name):
+                    if hand.tar != path.name or not index.names_later(one.name):
                         break
-                    yield sentence("dump.removed", {"hand": hand.name, "file": tar.name})
+                    yield sentence("dump.removed", {"hand": hand.name, "file": path.name})
                     index.next()
-                named = {"hand": one.name, "file": tar.name}
-                if hand is None or hand.name != one.name or hand.tar != tar.name:
+                named = {"hand": one.name, "file": path.name}
+                if hand is None or hand.name != one.name or hand.tar != path.name:
                     yield sentence("dump.foreign_hand", named)
                     continue
                 index.next()
@@ -287,12 +293,17 @@ def _of_tar(folder: Path, tar: TarFile, index: _Index, note: bytes) -> Iterator[
                     yield sentence("dump.other_size", named)
                     continue
                 yield _Packed(
-                    tar=path, offset=one.offset, size=one.size, hand=hand, checkpoint=note
+                    tar=path,
+                    offset=one.offset,
+                    size=one.size,
+                    hand=hand,
+                    checkpoint=note,
+                    month=month,
                 )
     except (NotATarFile, OSError) as error:
-        yield sentence("dump.unreadable_tar", {"file": tar.name, "reason": why(error)})
-    while (left := index.peek()) and left.tar == tar.name:
-        yield sentence("dump.removed", {"hand": left.name, "file": tar.name})
+        yield sentence("dump.unreadable_tar", {"file": path.name, "reason": why(error)})
+    while (left := index.peek()) and left.tar == path.name:
+        yield sentence("dump.removed", {"hand": left.name, "file": path.name})
         index.next()
 
 
@@ -322,6 +333,9 @@ def _fault_of(packed: _Packed) -> str | None:
     log = Log(bundle.lines)
     if not log.begins or log.game != packed.hand.game or bundle.game != packed.hand.game:
         return sentence("dump.other_game")
+    at, (since, until) = packed.hand.sealed_at, month_of(packed.month)
+    if log.events[-1]["at"] != format_time(at) or not since <= at < until:
+        return sentence("dump.other_time", {"month": packed.month})
     if len(packed.hand.players) != log.seats:
         return sentence("dump.other_seats")
     return _fault_of_proof(packed, bundle, log) or _fault_of_log(bundle, log)

@@ -56,3 +56,17 @@ FROM (
     LIMIT $4::integer
 ) AS newest
 ORDER BY newest.leaf_index
+
+-- has_unlogged_hands: whether a public hand that ended in a time is not in the public log's tree.
+-- $1 begin of the time, $2 its end, $3 number of leaves of the tree
+SELECT EXISTS (
+    SELECT
+    FROM games g
+    WHERE
+        g.public AND g.status IN ('ended', 'aborted')
+        AND g.ended_at >= $1::timestamptz AND g.ended_at < $2::timestamptz
+        AND NOT EXISTS (
+            SELECT FROM log_leaves l
+            WHERE l.game_id = g.game_id AND l.version = g.version AND l.leaf_index < $3::bigint
+        )
+)
