@@ -8,6 +8,7 @@ from typing import Any, Final
 from marshmallow import ValidationError, fields, validates
 
 from schemas.strict_fields import (
+    Boolean,
     BoundedList,
     Chosen,
     Closed,
@@ -92,6 +93,13 @@ class SeekRequestSchema(Closed):
         ),
     )
 
+    keep = Boolean(
+        load_default=False,
+        **about(
+            "true: it stays open if another seek of the caller is matched; else it ends"
+        ),
+    )
+
     @validates("rulesets")
     def each_once(self, value: list[str], **_more: Any) -> None:
         """Raise ValidationError if a ruleset is named twice."""
@@ -117,8 +125,9 @@ class SeekSchema(SeekConditionsSchema):
     status = Chosen(
         *SeekStatus,
         **described(
-            "`open`; `matched`: it ended at `table`; `withdrawn` by the caller; `expired`, because "
-            "not renewed. A seek that is not open never changes again"
+            "`open`; `matched`: it ended at `table`; `withdrawn` by the caller, or by the match of "
+            "another seek; `expired`, because not renewed. A seek that is not open never changes "
+            "again"
         ),
     )
     key = fields.String(
@@ -128,6 +137,7 @@ class SeekSchema(SeekConditionsSchema):
         allow_none=True,
         **described("seconds after `created_at` at which bots take the empty seats; null: never"),
     )
+    keep = Boolean(**described("whether it stays open if another seek of the caller is matched"))
     created_at = time_field(**described("when it was posted"))
     expires_at = time_field(**described("when it expires, unless it is renewed"))
     table = fields.UUID(

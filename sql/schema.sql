@@ -387,6 +387,7 @@ CREATE TABLE seeks (
     entropy       text NOT NULL,
     key           text,               -- public key of the seat
     fill_after    integer,            -- seconds after created_at at which bots take the empty seats; null: never
+    keep          boolean NOT NULL,   -- stays open if another seek of the player is matched
     created_at    timestamptz NOT NULL,
     expires_at    timestamptz NOT NULL,  -- an open seek expires then, unless it is renewed
     ended_at      timestamptz,        -- matched or withdrawn; null: open or expired

@@ -41,9 +41,10 @@ def post_seek(call: Call) -> Response:
     Seek a table with anybody; if enough others wait, it is opened and dealt within seconds.
 
     Seeks match if they share a ruleset and agree on seats, clock and entropy; the oldest ones come
-    first. A seek is open for 10 minutes, and longer if it is renewed. Its match is announced in the
-    player's stream as `seek_matched`. The table is public, and its host is the player who waited
-    longest.
+    first. A seek is open for 10 minutes, and longer if it is renewed; an equal one renews it, and
+    is answered with it. A match ends the other seeks of its players, but those with `keep`, and is
+    announced in their streams as `seek_matched`. The table is public, and its host is the player
+    who waited longest.
     """
     body = call.body
     wanted = SeekRequest(
@@ -55,6 +56,7 @@ def post_seek(call: Call) -> Response:
         ),
         key=body["key"],
         fill_after=body["fill_with_bots_after"],
+        keep=body["keep"],
     )
     return change_response(services().seeks.post(call.by, wanted, call.repeat))
 

@@ -202,7 +202,8 @@ class Player:
         Its first hand runs; the other players agreed on seats and clock, by default that of the
         service for strangers; None is without one. After
         `fill_with_bots_after` seconds bots take the seats that no player took. Returns None if the
-        seek was withdrawn elsewhere, or expired because the service did not answer for minutes.
+        seek was withdrawn elsewhere, also by the match of another one of this player, or expired
+        because the service did not answer for minutes.
 
         Raises Refused or NotAnswered.
         """

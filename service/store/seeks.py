@@ -35,6 +35,7 @@ class Seek:
     conditions: SeekConditions
     key: str | None
     fill_after: int | None  # seconds after which bots may take the empty seats
+    keep: bool = False  # stays open if another seek of the player is matched
     created_at: datetime
     expires_at: datetime
     ended_at: datetime | None = None  # matched or withdrawn
@@ -59,9 +60,11 @@ class Seek:
 class SeekRepository(Repository):
     """Seeks; the commit that opens a table ends the seeks of its players (`Commit.seeks`)."""
 
-    def add_seek(self, seek: Seek, quotas: Sequence[Quota] = ()) -> None:
+    def add_seek(self, seek: Seek, quotas: Sequence[Quota] = ()) -> UUID:
         """
-        Add an open seek; one with its id is left as it is.
+        Add an open seek, and return its id; one with this id is left as it is.
+
+        If the player has an equal one that is open, that is renewed, and its id returned.
 
         Raises PlayerErased, and QuotaFull for a new one above one of the quotas.
         """
@@ -76,12 +79,14 @@ class SeekRepository(Repository):
             "entropy": seek.conditions.entropy.value,
             "key": seek.key,
             "fill_after": seek.fill_after,
+            "keep": seek.keep,
             "created_at": as_json(seek.created_at),
             "expires_at": as_json(seek.expires_at),
         }
-        self._write(
+        added = self._write(
             "add_seek", orjson.dumps(columns).decode(), orjson.dumps(quota_values(quotas)).decode()
         )
+        return UUID(str(added))
 
     def renew_seek(self, seek: UUID, player: UUID, *, at: datetime, until: datetime) -> bool:
         """Let an open seek of a player expire later; return whether it was open."""
@@ -119,17 +124,19 @@ class SeekRepository(Repository):
 
 
 def _seek(row: tuple[Any, ...]) -> Seek:
-    identity, player, rulesets, seats, turn, swap, entropy, key, fill, created, expires = row[:11]
+    identity, player, rulesets, seats, turn, swap, entropy, key, fill, keep = row[:10]
+    created, expires, ended, table = row[10:]
     return Seek(
         id=identity,
         player=player,
         conditions=_conditions(rulesets, seats, turn, swap, entropy),
         key=key,
         fill_after=fill,
+        keep=keep,
         created_at=created,
         expires_at=expires,
-        ended_at=row[11],
-        table=row[12],
+        ended_at=ended,
+        table=table,
     )
 
 

@@ -448,6 +448,7 @@ CREATE TABLE seeks (
     entropy       text         NOT NULL,
     key           text,
     fill_after    integer,
+    keep          boolean NOT NULL,
     created_at    timestamptz  NOT NULL,
     expires_at    timestamptz  NOT NULL,
     ended_at      timestamptz,
@@ -464,6 +465,8 @@ COMMENT ON TABLE seeks IS
 COMMENT ON COLUMN seeks.rulesets IS 'any of them will do, the preferred one first';
 COMMENT ON COLUMN seeks.turn_seconds IS 'the clock, with swap_seconds; null for none';
 COMMENT ON COLUMN seeks.key IS 'public key of the seat';
+COMMENT ON COLUMN seeks.keep IS
+    'stays open if another seek of the player is matched';
 COMMENT ON COLUMN seeks.fill_after IS
     'seconds after created_at at which bots take the empty seats; null: never';
 COMMENT ON COLUMN seeks.expires_at IS 'an open seek expires then, unless it is renewed';

@@ -1,4 +1,4 @@
--- add_seek: add a player's seek; returns whether it is new.
+-- add_seek: add a player's seek; returns its id, or that of an equal one which is open already.
 -- $1 columns as JSON, $2 quotas as JSON
 SELECT add_seek($1::jsonb, $2::jsonb)
 
@@ -13,7 +13,7 @@ SELECT withdraw_seek($1::uuid, $2::uuid, $3::timestamptz)
 -- seek_by_id: a seek, open or not.
 -- $1 seek
 SELECT
-    seek_id, player_id, rulesets, seats, turn_seconds, swap_seconds, entropy, key, fill_after,
+    seek_id, player_id, rulesets, seats, turn_seconds, swap_seconds, entropy, key, fill_after, keep,
     created_at, expires_at, ended_at, table_id
 FROM seeks
 WHERE seek_id = $1::uuid
@@ -21,7 +21,7 @@ WHERE seek_id = $1::uuid
 -- seeks_of: the seeks of a player, or those that led to a table, newest first.
 -- $1 player, $2 whether only those that led to a table, $3 limit
 SELECT
-    seek_id, player_id, rulesets, seats, turn_seconds, swap_seconds, entropy, key, fill_after,
+    seek_id, player_id, rulesets, seats, turn_seconds, swap_seconds, entropy, key, fill_after, keep,
     created_at, expires_at, ended_at, table_id
 FROM seeks
 WHERE player_id = $1::uuid AND (table_id IS NOT NULL OR NOT $2::boolean)
@@ -31,7 +31,7 @@ LIMIT $3
 -- open_seeks: the open seeks, oldest first; if there are too many, those of players whom a number chooses.
 -- $1 time, $2 any number, $3 limit
 SELECT
-    s.seek_id, s.player_id, s.rulesets, s.seats, s.turn_seconds, s.swap_seconds, s.entropy, s.key, s.fill_after,
+    s.seek_id, s.player_id, s.rulesets, s.seats, s.turn_seconds, s.swap_seconds, s.entropy, s.key, s.fill_after, s.keep,
     s.created_at, s.expires_at, s.ended_at, s.table_id
 FROM (
     SELECT o.*

@@ -87,10 +87,50 @@ def test_a_repeated_seek_changes_nothing(stores: Stores) -> None:
     assert stores.directory.seek(seek.id) == seek
 
 
+def test_the_same_seek_twice_is_one_seek(stores: Stores) -> None:
+    """Even beside others up to the limit; a seek that differs in anything is another one."""
+    directory, seek = stores.directory, posted(stores.directory, "Ada")
+    again = seek_of(seek.player, after=60)
+    assert directory.add_seek(again, [quota(again)]) == seek.id
+    renewed = directory.seek(seek.id)
+    assert renewed is not None and renewed.expires_at == again.expires_at
+    for other in (
+        replace(again, key="A" * 43 + "="),
+        replace(again, fill_after=None),
+        replace(again, keep=True),
+        replace(again, conditions=replace(again.conditions, rulesets=("x",))),
+        replace(again, conditions=replace(again.conditions, seats=3)),
+        replace(
+            again,
+            conditions=replace(again.conditions, clock=Clock(turn_seconds=1, swap_seconds=1)),
+        ),
+        replace(again, conditions=replace(again.conditions, entropy=Entropy.VALUE)),
+    ):
+        new = replace(other, id=uuid4())
+        assert directory.add_seek(new) == new.id
+    bob = register(directory, "Bob")
+    assert directory.add_seek(replace(again, id=uuid4(), player=bob)) != seek.id
+
+
+def test_a_commit_ends_the_other_seeks_of_its_players_but_those_to_keep(stores: Stores) -> None:
+    directory = stores.directory
+    ada, bob = posted(directory, "Ada"), posted(directory, "Bob")
+    other = replace(BASIC, seats=3)
+    ends = seek_of(ada.player, conditions=other)
+    stays = replace(seek_of(bob.player, conditions=other), keep=True)
+    for seek in (ends, stays):
+        directory.add_seek(seek)
+    commit_with(stores, claim(ada, bob))
+    assert list(directory.open_seeks(now=THEN, limit=9)) == [stays]
+    ended = directory.seek(ends.id)
+    assert ended is not None and ended.status(THEN) is SeekStatus.WITHDRAWN
+
+
 def test_the_open_seeks_of_a_player_are_limited(stores: Stores) -> None:
     directory, seek = stores.directory, posted(stores.directory, "Ada")
+    other = replace(BASIC, seats=3)
     with pytest.raises(QuotaFull) as full:
-        directory.add_seek(seek_of(seek.player), [quota(seek)])
+        directory.add_seek(seek_of(seek.player, conditions=other), [quota(seek)])
     assert full.value.kind is QuotaKind.SEEKS
     expired = quota(seek, since=LATER)
     directory.add_seek(seek_of(seek.player, after=600), [expired])

@@ -391,6 +391,19 @@ def test_players_meet_by_their_seeks(visits: Visits) -> None:
     ada.get_by_role("button", name="Ready").wait_for()
 
 
+def test_a_page_that_is_left_withdraws_its_seek(visits: Visits) -> None:
+    """Nobody would take its player to the table; a reload goes on (see above)."""
+    page = visits.open("/")
+    page.get_by_label("Bots take the free seats after a minute").uncheck()
+    seek(page, "6")
+    page.get_by_role("button", name="Cancel").wait_for()
+    page.goto(page.url + "rules")
+    page.go_back()
+    page.get_by_role("button", name="Find players").wait_for()
+    waiting = page.evaluate("fetch('/v1/seeks').then((one) => one.json())")["open"]
+    assert [one for one in waiting if one["seats"] == 6] == []
+
+
 def test_a_seek_is_cancelled_and_posted_again(visits: Visits) -> None:
     page = visits.open("/", size="phone")
     page.get_by_label("Bots take the free seats after a minute").uncheck()

@@ -74,23 +74,27 @@ class Pool:
         self._wanting: dict[tuple[object, ...], int] = defaultdict(int)
         places = {player: place for place, player in enumerate(players_of(seeks))}
         self._player = [places[seek.player] for seek in seeks]
-        own = [0] * len(places)
+        own, self._kept = [0] * len(places), 0
         for number, seek in enumerate(seeks):
             bit = 1 << number
             own[self._player[number]] |= bit
             self._with_bots |= 0 if seek.fill_after is None else bit
+            self._kept |= bit if seek.keep else 0
             agreed = _agreed(seek)
             for ruleset in seek.conditions.rulesets:
                 self._wanting[ruleset, agreed] |= bit
-        self._apart = list(own)  # for each player, the seeks beside which it may not sit
+        self._own = tuple(own)
+        self._apart = own  # for each player, the seeks beside which it may not sit
         for one, others in blocks:
             for other in others:
-                self._apart[one] |= own[other]
-                self._apart[other] |= own[one]
+                self._apart[one] |= self._own[other]
+                self._apart[other] |= self._own[one]
 
     def take(self, number: int, now: datetime) -> Match | None:
         """
-        Return the match of seek `number`, whose seeks are no longer open; None if there is none.
+        Return the match of seek `number`; None if there is none.
+
+        Its seeks are no longer open, nor are others of its players, but those to keep.
 
         It has the first of its rulesets for which there are enough others, the oldest first. If the
         time for bots has come, and there are not enough, it has those others that accept bots at
@@ -126,7 +130,7 @@ class Pool:
     def _taken(self, ruleset: str, members: Iterable[int]) -> Match:
         numbers = sorted(members)
         for number in numbers:
-            self._open &= ~(1 << number)
+            self._open &= ~(1 << number | self._own[self._player[number]] & ~self._kept)
         return Match(ruleset=ruleset, seeks=tuple(self._seeks[number] for number in numbers))
 
 

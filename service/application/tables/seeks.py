@@ -35,6 +35,7 @@ class SeekRequest:
     conditions: SeekConditions
     key: str | None
     fill_after: int | None
+    keep: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -88,9 +89,9 @@ class Seeks:
         return self.get(player, seek)
 
     def add(self, seek: Seek) -> dict[str, Any]:
-        """Add a seek, unless one with its id exists, and return it as it is then."""
-        self.directory.add_seek(seek, of_seeks(seek.player, seek.created_at))
-        return self._json(self.directory.seek(seek.id) or seek)
+        """Add a seek, unless it or an equal one exists, and return it as it is then."""
+        added = self.directory.add_seek(seek, of_seeks(seek.player, seek.created_at))
+        return self._json(self.directory.seek(added) or seek)
 
     def _json(self, seek: Seek) -> dict[str, Any]:
         return {
@@ -99,6 +100,7 @@ class Seeks:
             **_conditions_json(seek.conditions),
             "key": seek.key,
             "fill_with_bots_after": seek.fill_after,
+            "keep": seek.keep,
             "created_at": format_time(seek.created_at),
             "expires_at": format_time(seek.expires_at),
             "table": None if seek.table is None else str(seek.table),
@@ -138,6 +140,7 @@ class PostSeek(StreamCommand[NewStream, None]):
             conditions=wanted.conditions,
             key=wanted.key,
             fill_after=wanted.fill_after,
+            keep=wanted.keep,
             created_at=now,
             expires_at=now + TERM,
         )

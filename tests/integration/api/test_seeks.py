@@ -89,9 +89,11 @@ def test_a_wrong_seek_is_refused(ada: Person, change: dict[str, Any], problem: s
 
 
 def test_a_player_has_ten_open_seeks_at_most(ada: Person) -> None:
-    for _ in range(10):
-        seek(ada)
-    assert problem_of(ada.post("/v1/seeks", WANTED)) == "limit-reached"
+    for seats in range(2, 12):
+        seek(ada, seats=seats)
+    assert problem_of(ada.post("/v1/seeks", {**WANTED, "seats": 12})) == "limit-reached"
+    assert seek(ada, seats=11)["status"] == "open", "the same seek twice is one seek"
+    assert len(ada.get("/v1/seeks").json["mine"]) == 10
 
 
 def test_strangers_play_by_a_clock_unless_all_of_them_ask_for_none(world: World) -> None:

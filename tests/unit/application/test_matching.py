@@ -110,6 +110,14 @@ def test_players_who_are_apart_are_not_seated_together() -> None:
     assert matched(*three, apart=[frozenset((2, 3)), frozenset((2, 4))]) == ["a 1 3 4"]
 
 
+def test_a_match_ends_the_other_seeks_of_its_players_but_those_to_keep() -> None:
+    ada = [seek(1, "a", player=1), seek(2, "b", player=1), seek(3, "c", player=1)]
+    others = [seek(4, "a"), seek(5, "b"), seek(6, "c")]
+    assert matched(*ada, *others) == ["a 1 4"]
+    ada[2] = replace(ada[2], keep=True)
+    assert matched(*ada, *others) == ["a 1 4", "c 3 6"]
+
+
 def test_bots_take_the_empty_seats_once_the_time_has_come() -> None:
     assert matched(seek(1, fill=10), at=10) == []
     assert matched(seek(1, fill=10), at=11) == ["a 1 +1"]
@@ -157,7 +165,8 @@ def test_every_match_is_valid_and_none_is_left_out(
         assert all(match.ruleset in one.conditions.rulesets for one in match.seeks)
         assert {one.conditions.seats for one in match.seeks} == {len(match.seeks) + match.bots}
         assert not match.bots or all(one.fill_after is not None for one in match.seeks)
-    rest = [one for one in seeks if one.id not in used]
+    seated = {one.player for match in found for one in match.seeks}
+    rest = [one for one in seeks if one.player not in seated]
     assert matches(rest, at=60) == []
     pairs = {
         (one.conditions.seats, name, one.player) for one in rest for name in one.conditions.rulesets

@@ -1,7 +1,8 @@
 /**
  * The tile of the lobby that seeks a table with anybody: its form, the wait, and the way to the table.
  *
- * The seek is the server's, so a reload or another tab continues to wait. The page renews it while it is open.
+ * The page renews the seek while it is open, and withdraws it on leaving: nobody else would take the player to
+ * the table. A reload posts it again.
  */
 
 import { Problem, call, get, idle, identity, post } from "./api.js";
@@ -79,12 +80,13 @@ async function wait(seek) {
   }
   if (seek.table) return goTo(seek.table);
   if (shown !== seek.id) return;
-  show(null);
+  end();
   find("#seek-over").textContent = seek.status === "expired" ? t("seek.expired") : "";
 }
 
 /** @param {string} id of a table */
 async function goTo(id) {
+  shown = null;
   const { game } = await get(`/v1/tables/${id}`);
   location.assign(game ? `/play/${game}` : `/tables/${id}`);
 }
@@ -93,7 +95,7 @@ async function goTo(id) {
 export async function seek() {
   find("#seek-over").textContent = "";
   await ensurePlayer();
-  const found = await post("/v1/seeks", {
+  await offer({
     rulesets: rulesets(),
     seats: Number(seats.value),
     clock: clockOf(find("#seek-clock").value),
@@ -101,8 +103,17 @@ export async function seek() {
     ...(await seatKey()),
     fill_with_bots_after: find("#seek-bots").checked ? BOTS_AFTER : null,
   });
-  wait(found);
 }
+
+/** Post a seek, and wait for its table. @param {object} wanted */
+async function offer(wanted) {
+  history.replaceState({ seek: wanted }, ""); // which a reload repeats
+  wait(await post("/v1/seeks", wanted));
+}
+
+addEventListener("pagehide", () => {
+  if (shown && history.state?.seek) call("DELETE", `/v1/seeks/${shown}`, {}).catch(() => {});
+});
 
 /** Withdraw the seeks of this player, and go to the table of one that was matched before. */
 export async function withdraw() {
@@ -110,6 +121,12 @@ export async function withdraw() {
     const over = await call("DELETE", `/v1/seeks/${id}`, {});
     if (over.table) return goTo(over.table);
   }
+  end();
+}
+
+/** Show the form again. */
+function end() {
+  history.replaceState(null, "");
   show(null);
 }
 
@@ -121,6 +138,10 @@ async function openSeeks() {
 export async function offerSeek() {
   rules.addEventListener("change", offerSeats);
   offerSeats();
+  const again = history.state?.seek;
+  history.replaceState(null, "");
+  const [visit] = performance.getEntriesByType("navigation");
+  if (again && visit instanceof PerformanceNavigationTiming && visit.type === "reload") return offer(again);
   const [open] = await openSeeks();
   if (open) wait(open);
 }
