@@ -27,7 +27,7 @@ TEMPLATES: Mapping[str, tuple[str, ...]] = {
         '{"name": "A", "ends_at": @}',
     ),
     "PUT /v1/players/me/webhook": ('{"url": @}', '{"url": "https://a.example/", "types": @}'),
-    "POST /v1/players/me/recovery": ("@", '{"x": @}'),
+    "POST /v1/players/me/recovery": ("@", '{"recovery": @}'),
     "POST /v1/players/recover": ("@", '{"recovery": @}'),
     "POST /v1/rulesets": (
         '{"name": @, "base": "leeds", "changes": {}}',

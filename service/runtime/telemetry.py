@@ -90,7 +90,7 @@ WEBHOOKS = Gauge(
 
 WEBHOOKS_LAG = Gauge(
     "shithead_webhooks_lag_seconds",
-    "Seconds for which the most overdue proven webhook has waited for a process, 0 for none",
+    "Seconds for which the most overdue webhook has waited for a process, 0 for none",
     multiprocess_mode="mostrecent",
 )
 

@@ -75,9 +75,10 @@ class WebhookResult:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WebhooksInUse:
     """
-    How many webhooks are not off, how many of these fail, and since when a proven one is due.
+    How many webhooks are not off, how many of these fail, and since when the first is due.
 
-    Others can wait for the share of their origin, so their time says nothing of the processes.
+    Those that wait for the share of their origin are left out of the last: others of it are
+    worked on, so their time says nothing of the processes.
     """
 
     used: int

@@ -26,12 +26,17 @@ FROM webhook_deliveries d
 WHERE d.player_id = $1::uuid
 ORDER BY d.found_at, d.type, d.id
 
--- webhooks_in_use: the number of webhooks that are not off, of those that fail, and the first due time of a
--- proven one.
+-- webhooks_in_use: the number of webhooks that are not off, of those that fail, and the first due time.
+--
+-- An unproven one counts for the last only if no work of its origin has begun: else it waits for a share.
+WITH served AS (
+    SELECT DISTINCT w.origin FROM webhooks w WHERE w.state <> 'off' AND w.due_at = w.claimed_until
+)
 SELECT
     count(*), count(*) FILTER (WHERE w.failures > 0),
-    min(w.due_at) FILTER (WHERE w.state = 'on' AND w.failures = 0)
+    min(w.due_at) FILTER (WHERE (w.state = 'on' AND w.failures = 0) OR s.origin IS NULL)
 FROM webhooks w
+LEFT JOIN served s ON s.origin = w.origin
 WHERE w.state <> 'off'
 
 -- wake_webhooks: let the webhooks of some players be due.

@@ -84,7 +84,7 @@ def test_a_webhook_is_stored_replaced_and_deleted_by_its_player(stores: Stores) 
     directory.set_webhook(TOKEN, HOOK)
     [token] = directory.tokens_of(player)
     assert directory.webhook(player) == replace(HOOK, token=token.id)
-    assert directory.webhooks_in_use() == in_use(1), "until it is proven, it may wait for a share"
+    assert directory.webhooks_in_use() == in_use(1, due=THEN)
     other = replace(HOOK, url="https://b.example/", types=("a", "b"))
     directory.set_webhook(TOKEN, other)
     assert directory.webhook(player) == replace(other, token=token.id, claim=1)
@@ -249,7 +249,7 @@ def test_a_result_gives_the_claim_back_and_states_when_it_is_due(stores: Stores)
     assert hook is not None
     assert (hook.state, hook.fault, hook.status, hook.failures) == ("on", "status", 500, 1)
     assert (hook.failing_since, hook.delivered_at, hook.due_at) == (THEN, THEN, LATER)
-    assert directory.webhooks_in_use() == in_use(1, failing=1)
+    assert directory.webhooks_in_use() == in_use(1, failing=1, due=LATER)
     assert directory.wake_webhooks([player], THEN) == 0, "it fails"
     assert take(directory, THEN, until=LATER, most=9) == []
     [(_, second)] = take(directory, LATER, until=LATER + (LATER - THEN), most=9)
@@ -380,3 +380,17 @@ def test_one_address_holds_no_more_than_its_share_of_the_work(stores: Stores) ->
         assert directory.note_webhook_state(two, first[two] + 1, result(next=LATER + HOUR))
     assert claims() == {}, "two of the address that may hang"
     assert len(claims(LATER).keys() & crowd) == 2, "lost claims count no more"
+
+
+def test_those_that_wait_for_the_share_of_their_address_are_not_overdue(stores: Stores) -> None:
+    """They are while no work of the address has begun, as without a process that does it."""
+    directory, crowd = stores.directory, hooks(stores, 3, "crowd", proven=False)
+    assert directory.webhooks_in_use() == in_use(3, due=THEN)
+    taken = directory.claim_webhooks(THEN, until=LATER, most=9, share=9, unproven=1)
+    assert directory.webhooks_in_use() == in_use(3, due=THEN)
+    [(player, claim)] = taken
+    assert directory.begin_webhook(player, claim, THEN, until=LATER)
+    assert directory.webhooks_in_use() == in_use(3)
+    hooks(stores, 1, "other", proven=False)
+    assert directory.webhooks_in_use() == in_use(4, due=THEN)
+    assert player in crowd
