@@ -2,12 +2,13 @@
 """
 Load that one anonymous caller can cause: python -m ops.bench.denial > figures.json
 
-Four attacks on a service that is started for them: requests that stop in the middle of their
+Five attacks on a service that is started for them: requests that stop in the middle of their
 bodies, with the calls of other callers at the same time; reads of the longest possible hand; the
-largest and most expensive bodies of every operation; and webhooks with silent names. Takes about
-ten minutes. `--page BEFORE.json NOW.json` prints the page that compares two of these files; to
-measure an earlier commit, copy this file, `largest_bodies.py`, `long_hand.py` and
-`silent_names.py` to a checkout of it. The last table of the page is made by `open_streams.py`.
+largest and most expensive bodies of every operation; webhooks with silent names; and the states
+that a player can build up (`states.py`, which runs alone too). Takes about ten minutes.
+`--page BEFORE.json NOW.json` prints the page that compares two of these files; to measure an
+earlier commit, copy this file, `largest_bodies.py`, `long_hand.py`, `silent_names.py` and
+`states.py` to a checkout of it. The last table of the page is made by `open_streams.py`.
 """
 
 from __future__ import annotations
@@ -29,6 +30,7 @@ from uuid import UUID
 from ops.bench.largest_bodies import largest_bodies
 from ops.bench.long_hand import long_hand
 from ops.bench.silent_names import silent_names
+from ops.bench.states import states
 from service.application.calls import RegisteredPlayer
 from service.bootstrap import services_from
 from service.store.migrate import migrate
@@ -82,6 +84,7 @@ def main() -> None:
                     figures[f"{name}: {call}"] = {"seconds": answered}
             time.sleep(1.0)
         figures |= silent_names(url, redis_url)
+        figures |= states(url)
     print(json.dumps(figures, indent=1))
 
 
@@ -219,6 +222,14 @@ SILENCE = """
 | --- | --- | --- |"""
 
 
+STATES = """
+**States that one player or address can build up**, before (commit af44939c) and now, in one process
+(`ops/bench/states.py`). A number of steps is – if more than 40 erasures did not let the run end:
+
+| call or state | before | now |
+| --- | --- | --- |"""
+
+
 def page(before: Figures, now: Figures) -> Iterator[str]:
     """Yield the page."""
     yield HEAD
@@ -237,6 +248,10 @@ def page(before: Figures, now: Figures) -> Iterator[str]:
             yield f"| {name} | {' | '.join(cells)} |"
     yield SILENCE
     yield from _seconds_rows(before, now, webhooks=True)
+    yield STATES
+    for name in now:
+        if "state" in now[name]:
+            yield f"| {name} | {_of(before, name, 'state')} | {_of(now, name, 'state')} |"
 
 
 def _seconds_rows(before: Figures, now: Figures, *, webhooks: bool) -> Iterator[str]:
