@@ -4,6 +4,6 @@ SHX/1, the verifiable record of a game: bytes, hashes, chain, signatures, bundle
 In the order in which to read: `canonical` (JSON and hashes), `validators` (shapes of values),
 `event_shapes` (the table of all event types), `chain` (events to bytes and back), `shuffle`;
 `moves` (signed by seats), `curve`, `keys`, `receipts` and `restores` (signed by the server);
-`archives` and `bundle` (evidence as a file); `tar_files` and `dumps` (a month in files); `tlog`
-(formats of the public log).
+`archives` and `bundle` (evidence as a file); `tar_files`, `dumps` and `dump_series` (months in
+files); `tlog` (formats of the public log).
 """
