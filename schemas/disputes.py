@@ -171,11 +171,7 @@ class FindingSchema(Closed):
     result = Chosen("pass", "fail", "missing", "n/a", **described("how the check ended"))
     seq = Integer(allow_none=True, **described("the event that the finding is about, or null"))
     code = fields.String(
-        allow_none=True,
-        **described(
-            "the code of the sentence `plain`, in `strings/`; null if it was found by a release"
-            " without codes"
-        ),
+        **described("the code of the sentence `plain`, in `strings/`"),
     )
     values = fields.Dict(
         keys=fields.String(), **described("the values in this sentence by name; seats from 0")

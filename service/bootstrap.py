@@ -95,7 +95,7 @@ from service.store.archive import Bundles
 from service.store.database import Database
 from service.store.directory import Directory
 from service.store.events import EventStore, StoreUnavailable
-from service.store.lookups import Lookups, PostgresLookups, SeparateLookups
+from service.store.lookups import Lookups
 from service.store.migrate import check_rows
 from service.store.postgres_events import PostgresStore
 from service.store.public_log import PostgresLog, PostgresWal
@@ -115,7 +115,7 @@ class Services:
         store: EventStore,
         directory: Directory,
         log_store: LogStore,
-        lookups: Lookups | None = None,
+        lookups: Lookups,
         keyring: Keys,
         origin: str,
         world: World | None = None,
@@ -148,10 +148,9 @@ class Services:
         self.wal = wal
         self.world, self.notifier = world or RealWorld(), notifier or NoNotifier()
         self.rulebook = Rulebook(directory)
-        combined = lookups or SeparateLookups(store, directory)
         self.availability = availability or AlwaysAvailable()
         self.game_cache = GameCache(
-            store, directory, combined, keyring, self.rulebook, able_since=self.availability.since
+            store, directory, lookups, keyring, self.rulebook, able_since=self.availability.since
         )
         histories = Histories(self.game_cache)
         names, receipts = Names(directory), Receipts(origin, keyring)
@@ -251,11 +250,10 @@ class Services:
         self.seeks = Seeks(handler=handler, changes=changes, directory=directory)
         self.matchmaker = Matchmaker(changes=changes, directory=directory)
         self.first_reads = RequestReads(
-            combined,
+            lookups,
             self.game_cache,
             names,
             self.answers,
-            defers=lookups is not None,
             note_use=directory.note_token_use,
         )
         self.ratings = Ratings(directory=directory, log=log_store, rulebook=self.rulebook)
@@ -440,7 +438,7 @@ def services_from(settings: Settings, *, most_waiting: int | None = None) -> Ser
     directory = Directory(database)
     return Services(
         store=store,
-        lookups=PostgresLookups(database, store),
+        lookups=Lookups(database, store),
         directory=directory,
         keyring=keyring,
         origin=settings.origin,

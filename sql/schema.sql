@@ -121,14 +121,12 @@ CREATE VIEW event_log AS
 CREATE TABLE players (
     player_id      uuid NOT NULL,
     name           text,               -- null once erased
-    token_hash     bytea,              -- SHA-256 of one of the tokens, for processes of earlier releases; null once erased
     recovery_hash  bytea,              -- SHA-256; null once erased
     created_at     timestamptz NOT NULL,
     erased_at      timestamptz,
     CONSTRAINT players_pkey PRIMARY KEY (player_id),
     CONSTRAINT players_recovery_unique UNIQUE (recovery_hash),
-    CONSTRAINT players_token_unique UNIQUE (token_hash),
-    CONSTRAINT players_erased_whole CHECK (erased_at IS NULL AND num_nulls(name, token_hash, recovery_hash) = 0 OR erased_at IS NOT NULL AND num_nonnulls(name, token_hash, recovery_hash) = 0),
+    CONSTRAINT players_erased_whole CHECK (erased_at IS NULL AND num_nulls(name, recovery_hash) = 0 OR erased_at IS NOT NULL AND num_nonnulls(name, recovery_hash) = 0),
     CONSTRAINT players_short CHECK (octet_length(name) <= 160)
 );
 CREATE INDEX players_erased ON players (erased_at) WHERE (erased_at IS NOT NULL);
@@ -182,7 +180,6 @@ CREATE TABLE games (
     public      boolean NOT NULL,
     wake_kind   text,               -- the next scheduled action: bot, time_out, entropy
     wake_at     timestamptz,        -- its time
-    wake_seat   integer,            -- its seat; no longer used
     back        jsonb,              -- seats whose players came back while a bot stood in
     CONSTRAINT games_pkey PRIMARY KEY (game_id),
     CONSTRAINT games_status_known CHECK (status = ANY (ARRAY['shuffling', 'swapping', 'playing', 'ended', 'aborted']))
@@ -199,7 +196,7 @@ CREATE TABLE game_seats (
     kind       text NOT NULL,      -- human, bot
     bot        text,               -- its name
     player_id  uuid,               -- also after the player was erased
-    dealt_at   timestamptz NOT NULL DEFAULT now(),  -- created_at of the game
+    dealt_at   timestamptz NOT NULL,  -- created_at of the game
     CONSTRAINT game_seats_pkey PRIMARY KEY (game_id, seat)
 );
 CREATE INDEX game_seats_by_player_and_age ON game_seats (player_id, dealt_at DESC, game_id DESC) WHERE (player_id IS NOT NULL);
@@ -234,7 +231,6 @@ CREATE VIEW game_rows AS
     public,
     wake_kind,
     wake_at,
-    wake_seat,
     back,
     ( SELECT jsonb_agg(jsonb_build_object('seat', s.seat, 'kind', s.kind, 'bot', s.bot, 'player', s.player_id, 'name', p.name) ORDER BY s.seat) AS jsonb_agg
            FROM game_seats s
@@ -292,7 +288,7 @@ CREATE VIEW table_rows AS
    FROM tables t;
 
 -- Refused moves, encrypted by the service, because they name cards that the player may hold.
--- `arrival` numbers the attempts of a game; null in rows from before migration 0009.
+-- `arrival` numbers the attempts of a game.
 CREATE TABLE refusals (
     game_id     uuid NOT NULL,
     refusal_id  uuid NOT NULL DEFAULT gen_random_uuid(),
@@ -300,7 +296,7 @@ CREATE TABLE refusals (
     seat        integer NOT NULL,
     key_id      text NOT NULL,
     sealed      bytea NOT NULL,
-    arrival     integer,
+    arrival     integer NOT NULL,
     CONSTRAINT refusals_pkey PRIMARY KEY (game_id, refusal_id),
     CONSTRAINT refusals_short CHECK (octet_length(sealed) <= 262144)
 );
@@ -313,7 +309,7 @@ CREATE TABLE readings (
     at          timestamptz NOT NULL,
     reader      uuid,               -- player; null for a caller with the invite and no token
     what        text NOT NULL,
-    version     integer,            -- of the game; null in rows from before migration 0008
+    version     integer,            -- of the game; null for an unknown game
     CONSTRAINT readings_pkey PRIMARY KEY (game_id, reading_id),
     CONSTRAINT readings_short CHECK (octet_length(what) <= 1200)
 );
@@ -456,7 +452,7 @@ CREATE TABLE disputes (
     opened_at   timestamptz NOT NULL,
     found_at    integer NOT NULL DEFAULT 0,  -- version of the game at which the findings were made
     wake_at     timestamptz,        -- end of the next period
-    move        integer,            -- first event of the move; null in older rows
+    move        integer,            -- first event of the move
     proven      boolean,            -- the newest ruling is against the server
     CONSTRAINT disputes_pkey PRIMARY KEY (dispute_id),
     CONSTRAINT disputes_state_known CHECK (state = ANY (ARRAY['open', 'voting', 'revealing', 'ruled', 'appealed', 'final'])),

@@ -393,7 +393,6 @@ _BUILT_IN_CODE = {
     "audit/statistics.py": "names of measures in the answers of the API",
     "replay/deck.py": "SVG",
     "replay/picture.py": "SVG",
-    "verify/stored_findings.py": "parts of the texts that earlier releases stored",
 }
 """The modules that may have words of their own, each with its reason."""
 

@@ -31,14 +31,12 @@ class RequestReads:
         names: Names,
         answers: Answers,
         *,
-        defers: bool,
         note_use: Callable[[bytes], None],
     ) -> None:
         self.lookups = lookups
         self.game_cache = game_cache
         self.names = names
         self.answers = answers
-        self.defers = defers  # whether the store checks the token of a commit
         self._note_use = note_use  # of a token, by its hash
         self._players = Recent[bytes, RegisteredPlayer](KNOWN_TOKENS)
 
@@ -99,7 +97,7 @@ class RequestRead:
 
     def defer(self) -> bool:
         """Use the cached player; return false if player or game is not cached: then confirm."""
-        if not self._reads.defers or self.token is None or self._game is None:
+        if self.token is None or self._game is None:
             return False
         self.player = self._reads.player_of(self.token)
         self._known = self._reads.game_cache.in_memory(self._game)

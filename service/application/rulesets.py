@@ -341,17 +341,9 @@ class Rulebook:
         raise invalid(at, said("request.unknown_ruleset"))
 
     def text(self, identity: str, rule: str) -> str:
-        """
-        Return the text of a statement of a ruleset, empty if it has none.
-
-        A stored refusal of an earlier release may cite a statement of the base that the page of a
-        custom ruleset no longer has.
-        """
+        """Return the text of a statement of a ruleset, empty if it has none."""
         found = self.find(identity)
-        if found is None:
-            return ""
-        base = catalogue().get(found.base or "")
-        return found.text_of(rule) or (base.text_of(rule) if base else None) or ""
+        return "" if found is None else found.text_of(rule) or ""
 
     def _read(self, row: CustomRuleset) -> Definition:
         document = orjson.loads(row.document)

@@ -140,7 +140,7 @@ class Authenticity(StrEnum):
 
     SIGNED = "signed"  # by a known key
     UNKNOWN_KEY = "unknown-key"  # by an unknown key, which any party can create
-    UNSIGNED = "unsigned"  # of an earlier release, made without keys, or signature removed
+    UNSIGNED = "unsigned"  # made without keys, or its signature was removed
 
 
 @contextmanager

@@ -25,7 +25,6 @@ from service.backup.check_attached import (
     disputes_of_table,
     refusals_of_game,
 )
-from service.domain.dispute import DisputeState
 from service.domain.table import HandDealt, Table, fold_table
 from service.keys import Keys
 from service.public_log.log import RESTORES
@@ -247,7 +246,7 @@ class LogCheck:
             yield Fault(where=f"game {game}", check="leaf", reason=reason)
 
 
-_NOT_COMPARED: Final = frozenset({"wake_kind", "wake_at", "wake_seat", "back", "found_at"})
+_NOT_COMPARED: Final = frozenset({"wake_kind", "wake_at", "back", "found_at"})
 """Columns for the next action, the players back from a bot, and the version of the findings."""
 
 _ROWS: Final[Mapping[StreamKind, str]] = {
@@ -325,18 +324,9 @@ def _of_game(record: GameRecord) -> dict[str, Any]:
 
 
 def _of_dispute(stream: UUID, lines: Sequence[bytes]) -> dict[str, Any]:
-    """
-    Return the columns of a dispute.
-
-    State and verdict are left out for disputes of an earlier release, whose first event has no
-    periods: their rows follow that release's rules until the next event.
-    """
+    """Return the columns of a dispute."""
     record = DISPUTES.load(stream, lines)
-    summary = dict(dispute_append(record, (), expected=record.version).summary or {})
-    earlier = "periods" not in orjson.loads(lines[0])["data"]
-    if earlier and record.dispute.state is not DisputeState.FINAL:
-        del summary["state"], summary["verdict"]
-    return summary
+    return dict(dispute_append(record, (), expected=record.version).summary or {})
 
 
 def _hands(lines: Sequence[bytes]) -> dict[UUID, tuple[int, Table]]:

@@ -161,14 +161,17 @@ def _opened(
     from service.bootstrap import Services
     from service.store.archive import Bundles
     from service.store.directory import Directory
+    from service.store.lookups import Lookups
     from service.store.operator import Owner
     from service.store.postgres_events import PostgresStore
     from service.store.public_log import PostgresLog
 
     bundles, owner = Bundles(archive), Owner(database)
+    store = PostgresStore(database, bundles)
     services = Services(
-        store=PostgresStore(database, bundles),
+        store=store,
         directory=Directory(database),
+        lookups=Lookups(database, store),
         keyring=keys,
         origin=ORIGIN,
         log_store=PostgresLog(database),

@@ -10,7 +10,7 @@ from service.cli.narration import Event, People, narrated
 from service.domain.words import counted, duration
 from service.replay.sentences import prose
 from service.verify.claims import describe
-from service.verify.stored_findings import ON_THE_MOVE, detail_of, in_words
+from service.verify.stored_findings import ON_THE_MOVE, in_words
 
 CHARGES: Final[Mapping[str, str]] = {
     "illegal-move": "an illegal move",
@@ -181,16 +181,14 @@ def finding_sentence(finding: Mapping[str, Any]) -> str:
     Return a finding in sentences of at most 30 words, followed by the name of the check.
 
     >>> finding_sentence({"check": "custody", "result": "fail", "seq": 20, "rule": None,
-    ...     "text": "seat 1 does not hold 7h; 3 more, at seq 21, 22, 23"})
-    'A card was played or moved that was not there. (custody, event 20: seat 1 does not hold 7h)'
+    ...     "code": "custody.not_held", "values": {"seat": 1, "card": "7h"}})
+    'Seat 1 played the seven of hearts, but did not hold it at that moment. (custody, event 20)'
     """
     check = finding["check"]
-    sentence, reason = in_words(finding), detail_of(finding)
     source = [check if check != ON_THE_MOVE else "the move"]
     source += [] if finding["seq"] is None else [f"event {finding['seq']}"]
     source += [finding["rule"]] if finding["rule"] else []
-    detail = f": {reason}" if reason else ""
-    return f"{sentence} ({', '.join(source)}{detail})"
+    return f"{in_words(finding)} ({', '.join(source)})"
 
 
 def _statements(case: Case) -> Iterator[str]:

@@ -125,13 +125,16 @@ def _dumps(url: str, keyring: Keyring, archive: Path | str) -> Dumps:
     from service.store.archive import Bundles
     from service.store.database import Database
     from service.store.directory import Directory
+    from service.store.lookups import Lookups
     from service.store.postgres_events import PostgresStore
     from service.store.public_log import PostgresLog
 
     database = Database(url, size=1)
+    store = PostgresStore(database, Bundles(archive))
     return Services(
-        store=PostgresStore(database, Bundles(archive)),
+        store=store,
         directory=Directory(database),
+        lookups=Lookups(database, store),
         keyring=keyring,
         origin="shithead.localhost",  # a placeholder: a dump signs nothing
         log_store=PostgresLog(database),

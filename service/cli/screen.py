@@ -255,7 +255,7 @@ def situation(view: View, new: frozenset[str]) -> Iterable[RenderableType]:
     demand = view["demand"]
     playing = view["status"] == "playing"
     asks = DEMANDS[demand["kind"]].format(rank=demand["rank"]) if playing else ""
-    besides = demand.get("besides", [])  # a server of an earlier release names none
+    besides = demand["besides"]
     asks += f", or {' or '.join(besides)}" if playing and besides else ""
     yield Text.assemble("pile  ", _cards(view["pile"], new), (f"  {asks}", "dim"))
 

@@ -70,7 +70,7 @@ class DisputeOpened:
     version: int  # of the game, when the evidence was frozen
     bundle: str  # SHA-256 of the frozen evidence, in hex
     barred: tuple[str, ...]  # players of the table and its host, who cannot be referees
-    periods: Periods = Periods()  # absent from disputes opened before this setting existed
+    periods: Periods = Periods()
     move: int | None = None  # first event of the move with `seq`; absent from old events
 
     @property

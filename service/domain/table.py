@@ -129,8 +129,7 @@ class HandFinished:
     cause: AbortCause | None
     shithead: Seat | None
     places: tuple[Seat, ...]
-    # Whether a person moved; only in tables that deal by themselves, because earlier releases
-    # refuse a table with a field that they do not know.
+    # Whether a person moved; only in tables that deal by themselves, which need it.
     moved: bool | None = None
 
 

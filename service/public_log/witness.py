@@ -452,12 +452,12 @@ def _text(data: bytes) -> str:
 
 
 def _read_log_keys(path: Path) -> tuple[LogKey, ...]:
-    """Return the keys in a state file; files of earlier releases have none."""
+    """Return the keys in a state file, none without one."""
     if not path.exists():
         return ()
     try:
         found = []
-        for one in json.loads(path.read_bytes()).get("keys", ()):
+        for one in json.loads(path.read_bytes())["keys"]:
             public = b64decode(one["public"], validate=True)
             until = one["to"]
             if until is not None:

@@ -125,7 +125,7 @@ def _described(base: Definition, settings: Tree) -> _Described:
 
     A statement is dropped if a setting changed that it states or speaks of; its unchanged settings
     are then described by a sentence each. The sentences for statements that speak of a changed
-    setting come last, so that the others have the ids that refused moves of earlier releases cite.
+    setting come last, so that they do not change the ids of the others.
     """
     changed = {d.setting: d.text for d in differences(base, settings)}
     wording = SpokenSettings.of(base)

@@ -168,10 +168,9 @@ class DisputeRepository(Repository):
 
     def running_disputes(self, game: UUID, move: int, charge: str) -> Sequence[UUID]:
         """
-        Return the disputes of a game and charge that are not final and may be about a move.
+        Return the disputes of a game and charge about a move that are not final.
 
-        `move` is the seq of the first event of the move. Rows of earlier releases name no move, so
-        they are returned for every move.
+        `move` is the seq of the first event of the move.
         """
         return [row[0] for row in self._database.fetch("running_disputes", game, move, charge)]
 

@@ -77,13 +77,12 @@ class TableRow:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DueGame:
-    """A game in which an action is due: its kind, time and seat."""
+    """A game in which an action is due: its kind and time."""
 
     id: UUID
     version: int
     kind: str
     at: datetime
-    seat: int | None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -113,7 +112,6 @@ class RefusedMove:
     seat: int
     key_id: str
     sealed: bytes
-    bound: bool = True  # whether the ciphertext is bound to seat, time and id, not only the game
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -261,7 +259,7 @@ class GameRepository(Repository):
     def due_games(self, *, now: datetime, limit: int) -> Sequence[DueGame]:
         """Return the games with something due, the longest waiting first."""
         rows = self._database.fetch("due_games", now, limit)
-        return [DueGame(id=r[0], version=r[1], kind=r[2], at=r[3], seat=r[4]) for r in rows]
+        return [DueGame(id=r[0], version=r[1], kind=r[2], at=r[3]) for r in rows]
 
     def ready_tables(self, *, since: datetime, limit: int) -> Sequence[ReadyTable]:
         """Return the tables that wait since `since` to deal by themselves, the longest first."""
@@ -332,7 +330,7 @@ class GameRepository(Repository):
 
     def refusals(self, game: UUID) -> Sequence[RefusedMove]:
         """Return the refused moves of a game by time, then by arrival."""
-        names = ("id", "at", "seat", "key_id", "sealed", "bound")
+        names = ("id", "at", "seat", "key_id", "sealed")
         rows = self._database.fetch("refusals_of", game)
         return [RefusedMove(**dict(zip(names, row, strict=True))) for row in rows]
 

@@ -4,17 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from datetime import UTC, datetime
+from datetime import datetime
 from types import MappingProxyType
-from typing import Any, Protocol
+from typing import Any
 from uuid import UUID
 
 from msgspec import Struct
 
 from service.store.database import Database
-from service.store.directory import Directory
 from service.store.events import (
-    EventStore,
     SealedSecret,
     StoredAnswer,
     StreamKind,
@@ -84,18 +82,8 @@ class SealData:
     table: StreamSlice | None
 
 
-class Lookups(Protocol):
-    """Combined reads; each is one query with one snapshot, if the store supports it."""
-
-    def find(self, lookup: Lookup) -> LookupResult:
-        """Return the data that the keys of a lookup select; raises StoreUnavailable."""
-
-    def find_seal(self, game: UUID, table: UUID, *, after: int) -> SealData:
-        """Return a game's refused moves and its table's events with seq ≥ `after`."""
-
-
-class PostgresLookups:
-    """Lookups in PostgreSQL, one query each."""
+class Lookups:
+    """Combined reads: each is one query with one snapshot."""
 
     def __init__(self, database: Database, store: PostgresStore) -> None:
         self._database = database
@@ -205,71 +193,6 @@ def _metadata(game: UUID | None, row: Sequence[Any]) -> GameMetadata | None:
 
 
 def _refused_move(
-    identity: UUID, at: datetime, seat: int, key_id: str, sealed: bytes, bound: bool
+    identity: UUID, at: datetime, seat: int, key_id: str, sealed: bytes
 ) -> RefusedMove:
-    return RefusedMove(id=identity, at=at, seat=seat, key_id=key_id, sealed=sealed, bound=bound)
-
-
-class SeparateLookups:
-    """Lookups made of the single reads of a store and its directory, for stores in memory."""
-
-    def __init__(self, store: EventStore, directory: Directory) -> None:
-        self._store = store
-        self._directory = directory
-
-    def find(self, lookup: Lookup) -> LookupResult:
-        """Return the data that the keys of a lookup select."""
-        player, answer, log, back, metadata = None, None, None, frozenset[int](), None
-        if lookup.token is not None:
-            player = self._player(lookup.token)
-        if player is not None and lookup.request_key is not None:
-            answer = self._store.answer(player.id, lookup.request_key)
-        if lookup.game is not None:
-            # Read the secret before the log: if it is deleted in between, the log has the seed.
-            metadata = self._metadata(lookup.game) if lookup.metadata else None
-            log = self._store.read(lookup.game, after=lookup.after)
-            row = self._directory.game(lookup.game)
-            back = frozenset(row.back) if row is not None else back
-        names = self._directory.names(lookup.names)
-        return LookupResult(
-            player=player,
-            answer=answer,
-            log=log,
-            back=back,
-            metadata=metadata,
-            names={player: names.get(player) for player in lookup.names},
-        )
-
-    def find_seal(self, game: UUID, table: UUID, *, after: int) -> SealData:
-        """Return a game's refused moves and its table's events with seq ≥ `after`."""
-        return SealData(
-            refused=self._directory.refusals(game), table=self._store.read(table, after=after)
-        )
-
-    def _player(self, token_hash: bytes) -> FoundPlayer | None:
-        token = self._directory.token(token_hash)
-        if token is None:
-            return None
-        return FoundPlayer(
-            id=token.player,
-            name=self._directory.names([token.player]).get(token.player, ""),
-            token=token.id,
-            scopes=frozenset(token.scopes),
-            is_first_use=token.used_on != datetime.now(UTC).date(),
-        )
-
-    def _metadata(self, game: UUID) -> GameMetadata | None:
-        row = self._directory.game(game)
-        table = None if row is None else self._directory.table(row.table)
-        opened = None if row is None else self._store.read(row.table, limit=1)
-        if row is None or table is None or opened is None:
-            return None
-        return GameMetadata(
-            secret=self._store.secret(game),
-            table=row.table,
-            host=table.host,
-            public=table.public,
-            invite_hash=table.invite_hash,
-            players=tuple(seat.player for seat in row.seats),
-            opened=opened.events[0],
-        )
+    return RefusedMove(id=identity, at=at, seat=seat, key_id=key_id, sealed=sealed)

@@ -42,7 +42,6 @@ class EndColumns(TypedDict, total=False):
 class GameSummary(MoveColumns, EndColumns, total=False):
     """Columns of a game's row that a move may change."""
 
-    wake_seat: int | None
     back: list[int]
 
 

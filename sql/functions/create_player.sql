@@ -4,8 +4,8 @@ CREATE OR REPLACE FUNCTION create_player(
 ) RETURNS void
 LANGUAGE sql SECURITY DEFINER SET search_path = public, pg_temp
 AS $$
-    INSERT INTO players (player_id, name, token_hash, recovery_hash, created_at)
-    VALUES (player, its_name, token, recovery, at);
+    INSERT INTO players (player_id, name, recovery_hash, created_at)
+    VALUES (player, its_name, recovery, at);
 
     SELECT add_token(gen_random_uuid(), token, player, 'registration', NULL, at, NULL)
 $$;

@@ -7,21 +7,16 @@ LANGUAGE plpgsql SECURITY DEFINER SET search_path = public, pg_temp
 AS $$
 DECLARE
     its_player  uuid := player_of_issuer(caller);
-    ended       bytea;
 BEGIN
     IF its_player IS NULL THEN
         RAISE EXCEPTION 'the token is unknown, has ended or lacks a scope' USING ERRCODE = 'SH403';
     END IF;
 
-    DELETE FROM tokens k WHERE k.token_id = wanted AND k.player_id = its_player
-    RETURNING k.token_hash INTO ended;
-    IF ended IS NULL THEN
+    DELETE FROM tokens k WHERE k.token_id = wanted AND k.player_id = its_player;
+    IF NOT FOUND THEN
         RETURN false;
     END IF;
     PERFORM stop_webhook(its_player, wanted);
-    UPDATE players p
-    SET token_hash = sha256(uuid_send(gen_random_uuid()) || uuid_send(gen_random_uuid()))
-    WHERE p.player_id = its_player AND p.token_hash = ended;
     RETURN true;
 END
 $$;

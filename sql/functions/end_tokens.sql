@@ -7,9 +7,6 @@ AS $$
 BEGIN
     DELETE FROM tokens k WHERE k.player_id = player;
     PERFORM delete_webhook(player);
-    UPDATE players p
-    SET token_hash = sha256(uuid_send(gen_random_uuid()) || uuid_send(gen_random_uuid()))
-    WHERE p.player_id = player AND p.erased_at IS NULL;
-    RETURN FOUND;
+    RETURN EXISTS (SELECT FROM players p WHERE p.player_id = player AND p.erased_at IS NULL);
 END
 $$;

@@ -47,7 +47,7 @@ BEGIN
     FROM dispute_referees r
     WHERE r.dispute_id = v.dispute_id AND r.referee = v.referee AND r.player_id = player;
     UPDATE players p
-    SET name = NULL, token_hash = NULL, recovery_hash = NULL, erased_at = at
+    SET name = NULL, recovery_hash = NULL, erased_at = at
     WHERE p.player_id = player AND p.erased_at IS NULL;
     RETURN FOUND;
 END

@@ -11,10 +11,9 @@ CREATE OR REPLACE FUNCTION issue_token(
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = public, pg_temp
 AS $$
 DECLARE
-    its_player  uuid    := player_of_issuer(issuer);
-    old_hash    bytea   := sha256(convert_to(issuer, 'UTF8'));
-    old_id      uuid    := (SELECT k.token_id FROM tokens k WHERE k.token_hash = old_hash);
-    has_all     boolean := cardinality(its_scopes) = 4 AND its_end IS NULL;
+    its_player  uuid  := player_of_issuer(issuer);
+    old_hash    bytea := sha256(convert_to(issuer, 'UTF8'));
+    old_id      uuid  := (SELECT k.token_id FROM tokens k WHERE k.token_hash = old_hash);
 BEGIN
     IF its_player IS NULL THEN
         RAISE EXCEPTION 'the token is unknown, has ended or lacks a scope' USING ERRCODE = 'SH403';
@@ -41,12 +40,5 @@ BEGIN
     ELSIF replaces THEN
         PERFORM stop_webhook(its_player, old_id);
     END IF;
-
-    UPDATE players p
-    SET token_hash = CASE
-        WHEN has_all THEN token
-        ELSE sha256(uuid_send(gen_random_uuid()) || uuid_send(gen_random_uuid()))
-    END
-    WHERE p.player_id = its_player AND replaces AND p.token_hash = old_hash;
 END
 $$;

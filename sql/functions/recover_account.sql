@@ -9,7 +9,7 @@ AS $$
 DECLARE
     found  uuid;
 BEGIN
-    UPDATE players p SET token_hash = new_hash
+    UPDATE players p SET recovery_hash = p.recovery_hash  -- locks the row: one recovery at a time
     WHERE p.recovery_hash = sha256(convert_to(code, 'UTF8'))
     RETURNING p.player_id INTO found;
     IF found IS NOT NULL THEN

@@ -118,17 +118,15 @@ COMMENT ON VIEW event_log IS
 CREATE TABLE players (
     player_id      uuid         NOT NULL,
     name           text,
-    token_hash     bytea,
     recovery_hash  bytea,
     created_at     timestamptz  NOT NULL,
     erased_at      timestamptz,
     CONSTRAINT players_pkey PRIMARY KEY (player_id),
     CONSTRAINT players_short CHECK (octet_length(name) <= 160),
-    CONSTRAINT players_token_unique UNIQUE (token_hash),
     CONSTRAINT players_recovery_unique UNIQUE (recovery_hash),
     CONSTRAINT players_erased_whole CHECK (
-        (erased_at IS NULL AND num_nulls(name, token_hash, recovery_hash) = 0)
-        OR (erased_at IS NOT NULL AND num_nonnulls(name, token_hash, recovery_hash) = 0)
+        (erased_at IS NULL AND num_nulls(name, recovery_hash) = 0)
+        OR (erased_at IS NOT NULL AND num_nonnulls(name, recovery_hash) = 0)
     )
 );
 CREATE INDEX players_erased ON players (erased_at) WHERE erased_at IS NOT NULL;
@@ -136,8 +134,6 @@ COMMENT ON TABLE players IS
     'The directory: data for lists, pages and the sweeper, to be read without folding a stream. '
     'Names of players are stored here and in no stream, so that they can be erased.';
 COMMENT ON COLUMN players.name IS 'null once erased';
-COMMENT ON COLUMN players.token_hash IS
-    'SHA-256 of one of the tokens, for processes of earlier releases; null once erased';
 COMMENT ON COLUMN players.recovery_hash IS 'SHA-256; null once erased';
 
 CREATE TABLE tokens (
@@ -198,7 +194,6 @@ CREATE TABLE games (
     public      boolean      NOT NULL,
     wake_kind   text,
     wake_at     timestamptz,
-    wake_seat   integer,
     back        jsonb,
     CONSTRAINT games_pkey PRIMARY KEY (game_id),
     CONSTRAINT games_status_known CHECK (
@@ -219,7 +214,6 @@ COMMENT ON COLUMN games.shithead IS 'seat';
 COMMENT ON COLUMN games.places IS 'seats in the order in which they went out';
 COMMENT ON COLUMN games.wake_kind IS 'the next scheduled action: bot, time_out, entropy';
 COMMENT ON COLUMN games.wake_at IS 'its time';
-COMMENT ON COLUMN games.wake_seat IS 'its seat; no longer used';
 COMMENT ON COLUMN games.back IS 'seats whose players came back while a bot stood in';
 COMMENT ON INDEX games_running IS 'Running games, which may need further leaves.';
 
@@ -229,7 +223,7 @@ CREATE TABLE game_seats (
     kind       text         NOT NULL,
     bot        text,
     player_id  uuid,
-    dealt_at   timestamptz  NOT NULL DEFAULT now(),
+    dealt_at   timestamptz  NOT NULL,
     CONSTRAINT game_seats_pkey PRIMARY KEY (game_id, seat)
 );
 CREATE INDEX game_seats_by_player_and_age ON game_seats (player_id, dealt_at DESC, game_id DESC)
@@ -347,14 +341,14 @@ CREATE TABLE refusals (
     seat        integer      NOT NULL,
     key_id      text         NOT NULL,
     sealed      bytea        NOT NULL,
-    arrival     integer,
+    arrival     integer      NOT NULL,
     CONSTRAINT refusals_pkey PRIMARY KEY (game_id, refusal_id),
     CONSTRAINT refusals_short CHECK (octet_length(sealed) <= 262144)
 );
 CREATE INDEX refusals_by_age ON refusals (at);
 COMMENT ON TABLE refusals IS
     'Refused moves, encrypted by the service, because they name cards that the player may hold. '
-    '`arrival` numbers the attempts of a game; null in rows from before migration 0009.';
+    '`arrival` numbers the attempts of a game.';
 COMMENT ON INDEX refusals_by_age IS 'Refused moves are deleted by age.';
 
 CREATE TABLE readings (
@@ -371,7 +365,7 @@ CREATE INDEX readings_by_time ON readings (game_id, at, reading_id);
 COMMENT ON TABLE readings IS
     'Access log: reads of a game''s private data by callers who do not own it.';
 COMMENT ON COLUMN readings.reader IS 'player; null for a caller with the invite and no token';
-COMMENT ON COLUMN readings.version IS 'of the game; null in rows from before migration 0008';
+COMMENT ON COLUMN readings.version IS 'of the game; null for an unknown game';
 
 CREATE TABLE notes (
     game_id     uuid         NOT NULL,
@@ -576,7 +570,7 @@ COMMENT ON COLUMN disputes.accused IS 'player; null for a bot or the server';
 COMMENT ON COLUMN disputes.verdict IS 'of the newest ruling';
 COMMENT ON COLUMN disputes.found_at IS 'version of the game at which the findings were made';
 COMMENT ON COLUMN disputes.wake_at IS 'end of the next period';
-COMMENT ON COLUMN disputes.move IS 'first event of the move; null in older rows';
+COMMENT ON COLUMN disputes.move IS 'first event of the move';
 COMMENT ON COLUMN disputes.proven IS 'the newest ruling is against the server';
 
 CREATE TABLE dispute_referees (

@@ -77,7 +77,7 @@ deleted_texts AS (
 ),
 erased AS (
     UPDATE players p
-    SET name = NULL, token_hash = NULL, recovery_hash = NULL, erased_at = e.erased_at
+    SET name = NULL, recovery_hash = NULL, erased_at = e.erased_at
     FROM erasures e
     WHERE p.player_id = e.player_id AND p.erased_at IS NULL
     RETURNING 1
@@ -86,8 +86,7 @@ SELECT count(*) FROM erased
 
 -- restore_end_tokens: end the tokens and webhooks of all players; returns the number of players.
 --
--- The hash that earlier releases know is replaced by a random one. Recovery codes remain valid: with
--- them players get new tokens.
+-- Recovery codes remain valid: with them players get new tokens.
 WITH ended AS (
     DELETE FROM tokens
 ),
@@ -96,11 +95,5 @@ webhooks_ended AS (
 ),
 deliveries_ended AS (
     DELETE FROM webhook_deliveries
-),
-done AS (
-    UPDATE players p
-    SET token_hash = sha256(uuid_send(gen_random_uuid()) || uuid_send(gen_random_uuid()))
-    WHERE p.erased_at IS NULL
-    RETURNING 1
 )
-SELECT count(*) FROM done
+SELECT count(*) FROM players p WHERE p.erased_at IS NULL

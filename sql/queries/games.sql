@@ -72,8 +72,7 @@ SELECT
 FROM game_seats own
 JOIN game_rows g ON g.game_id = own.game_id
 WHERE own.player_id = $8::uuid
-    -- A seat of an earlier release may have another time than its game, so the game itself is named.
-    AND (own.dealt_at, own.game_id) < ($5::timestamptz, $6::uuid) AND own.game_id <> $6::uuid
+    AND (own.dealt_at, own.game_id) < ($5::timestamptz, $6::uuid)
     AND (
         $2::boolean OR g.public OR may_see_game($1::uuid, $9::bytea, g.game_id, g.table_id)
     )
@@ -152,7 +151,7 @@ LIMIT $7::bigint
 
 -- due_games: games with a due action, the longest overdue first.
 -- $1 now, $2 row limit
-SELECT game_id, version, wake_kind, wake_at, wake_seat
+SELECT game_id, version, wake_kind, wake_at
 FROM games
 WHERE wake_at <= $1::timestamptz
 ORDER BY wake_at
@@ -219,10 +218,10 @@ SELECT record_attempt($1::uuid, $2::uuid, $3::timestamptz, $4::integer, $5::text
 
 -- refusals_of: the refused moves of a game in order of their times, then of arrival.
 -- $1 game
-SELECT refusal_id, at, seat, key_id, sealed, arrival IS NOT NULL
+SELECT refusal_id, at, seat, key_id, sealed
 FROM refusals
 WHERE game_id = $1::uuid
-ORDER BY at, arrival NULLS FIRST, refusal_id
+ORDER BY at, arrival
 
 -- purge_refusals: delete a batch of refused moves of games that were over before a time; returns
 -- how many, 0 at the end.

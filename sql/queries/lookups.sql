@@ -36,20 +36,19 @@ SELECT
     ARRAY(
         SELECT e.line FROM events e WHERE e.stream_id = $2::uuid AND e.seq >= $3::integer ORDER BY e.seq
     ) AS lines,
-    r.ids, r.times, r.seats, r.keys, r.sealed, r.arrived
+    r.ids, r.times, r.seats, r.keys, r.sealed
 FROM (
     SELECT
         array_agg(o.refusal_id) AS ids,
         array_agg(o.at) AS times,
         array_agg(o.seat) AS seats,
         array_agg(o.key_id) AS keys,
-        array_agg(o.sealed) AS sealed,
-        array_agg(o.arrived) AS arrived
+        array_agg(o.sealed) AS sealed
     FROM (
-        SELECT f.refusal_id, f.at, f.seat, f.key_id, f.sealed, f.arrival IS NOT NULL AS arrived
+        SELECT f.refusal_id, f.at, f.seat, f.key_id, f.sealed
         FROM refusals f
         WHERE f.game_id = $1::uuid
-        ORDER BY f.at, f.arrival NULLS FIRST, f.refusal_id
+        ORDER BY f.at, f.arrival
     ) o
 ) r
 LEFT JOIN streams s ON s.stream_id = $2::uuid

@@ -36,6 +36,7 @@ from service.shx.tlog.notes import NoteSigner
 from service.store.database import Database
 from service.store.directory import Directory
 from service.store.events import QuotaKind
+from service.store.lookups import Lookups
 from service.store.postgres_events import PostgresStore
 from service.store.public_log import PostgresLog
 from tests.streams import numbered
@@ -87,10 +88,12 @@ def keyring() -> Keyring:
 def service(database_url: str) -> Iterator[Recorder]:
     """Yield a recorder of a service with a fixed clock, seed and keys."""
     database = Database(database_url, size=2)
+    store = PostgresStore(database)
     services = Services(
         log_store=PostgresLog(database),
-        store=PostgresStore(database),
+        store=store,
         directory=Directory(database),
+        lookups=Lookups(database, store),
         keyring=keyring(),
         origin=ORIGIN,
         world=SetWorld(),

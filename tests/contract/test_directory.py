@@ -280,13 +280,13 @@ def test_tables_are_listed_newest_first_with_the_viewers_own_private_tables(
 
 def test_due_games_are_listed_by_their_due_time(stores: Stores) -> None:
     second = new_game(stores.store, wake_kind="bot", wake_at=THEN + timedelta(seconds=1))
-    first = new_game(stores.store, wake_kind="time_out", wake_at=THEN, wake_seat=1)
+    first = new_game(stores.store, wake_kind="time_out", wake_at=THEN)
     new_game(stores.store, wake_kind="bot", wake_at=THEN + timedelta(seconds=9))
     new_game(stores.store)
     now = THEN + timedelta(seconds=1)
     due = [
-        DueGame(id=first, version=1, kind="time_out", at=THEN, seat=1),
-        DueGame(id=second, version=1, kind="bot", at=now, seat=None),
+        DueGame(id=first, version=1, kind="time_out", at=THEN),
+        DueGame(id=second, version=1, kind="bot", at=now),
     ]
     assert list(stores.directory.due_games(now=now, limit=9)) == due
     assert list(stores.directory.due_games(now=now, limit=1)) == due[:1]

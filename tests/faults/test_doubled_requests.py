@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import threading
-from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 from uuid import UUID
@@ -12,12 +11,10 @@ from uuid import UUID
 import orjson
 import pytest
 
-from service.application.calls import Answered, Caller, Idempotency, RegisteredPlayer
+from service.application.calls import Answered, Idempotency, RegisteredPlayer
 from service.application.errors import Refusal
 from service.bootstrap import Services
-from service.store.events import EventStore, SealedSecret
-from service.store.lookups import SeparateLookups
-from tests.changed import replace
+from tests.streams import cut_back
 from tests.worlds.fake_world import (
     Deployment,
     assert_sound,
@@ -25,7 +22,6 @@ from tests.worlds.fake_world import (
     legal,
     lines_of,
     open_game,
-    play_out,
     post,
     types_of,
     version_of,
@@ -100,42 +96,6 @@ def test_concurrent_deals_with_one_key_get_one_answer(
     assert len(services.directory.games_of_table(table)) == 2
 
 
-class SealedMeanwhile:
-    """A store of separate reads, in which a game is sealed before its seed is read."""
-
-    def __init__(self, store: EventStore, seal: Callable[[], None]) -> None:
-        self._store = store
-        self._seal: Callable[[], None] | None = seal
-
-    def __getattr__(self, name: str) -> Any:
-        return getattr(self._store, name)
-
-    def secret(self, game: UUID) -> SealedSecret | None:
-        """Seal the game, then look for its seed."""
-        seal, self._seal = self._seal, None
-        if seal is not None:
-            seal()
-        return self._store.secret(game)
-
-
-def test_a_process_that_read_a_game_before_the_seal_knows_its_deck_afterwards(
-    deployment: Deployment, services: Services, ada: RegisteredPlayer
-) -> None:
-    """The seed is deleted at the seal, which publishes it in the log."""
-    game = open_game(services, ada, ({"bot": "lowest"}, {"bot": "greedy"}))
-    reader = deployment.process()
-    store: Any = SealedMeanwhile(reader.store, lambda: play_out(services, game))
-    reader.game_cache._lookups = SeparateLookups(store, reader.directory)
-    entry_of(reader, game)
-    entry = entry_of(reader, game)
-    assert entry.record.sealed
-    openings = reader.games.openings(Caller(), game)
-    assert len(openings) == 52
-    assert reader.games.transcript(Caller(), game, "all") == services.games.transcript(
-        Caller(), game, "all"
-    )
-
-
 def test_a_log_shorter_than_the_cached_one_is_read_again(
     deployment: Deployment, services: Services, ada: RegisteredPlayer
 ) -> None:
@@ -148,29 +108,8 @@ def test_a_log_shorter_than_the_cached_one_is_read_again(
     assert longer.version == known.record.version + 1
     after = entry_of(services, game)
     other.game_cache.keep(after)
-    restored: Any = Restored(other.store, known.record.version)
-    other.game_cache._lookups = SeparateLookups(restored, other.directory)
+    cut_back(deployment.url, game, known.record.version)
     assert version_of(other, game) == known.record.version
-
-
-class Restored:
-    """A store that has lost all events after a version."""
-
-    def __init__(self, store: EventStore, version: int) -> None:
-        self._store = store
-        self._version = version
-
-    def __getattr__(self, name: str) -> Any:
-        return getattr(self._store, name)
-
-    def read(self, stream: UUID, *, after: int = 0, limit: int | None = None) -> Any:
-        """Return the stream without the events after the version."""
-        found = self._store.read(stream, after=0)
-        assert found is not None
-        if found.kind.value != "game":
-            return found
-        kept = found.events[: self._version]
-        return replace(found, version=len(kept), events=kept[after:])
 
 
 def test_a_move_decided_at_an_old_version_is_decided_again(

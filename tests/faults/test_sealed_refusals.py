@@ -182,7 +182,6 @@ def test_a_partly_deleted_set_of_attempts_is_not_shown(
         "at = at + interval '1 microsecond'",
         "refusal_id = gen_random_uuid()",
         "game_id = gen_random_uuid()",
-        "arrival = NULL",
     ],
 )
 def test_an_attempt_moved_to_another_seat_time_or_id_cannot_be_decrypted(

@@ -10,7 +10,7 @@ import pytest
 from service.application.calls import digest
 from service.store.database import Database
 from service.store.directory import Directory
-from service.store.lookups import Lookup, LookupResult, PostgresLookups
+from service.store.lookups import Lookup, LookupResult, Lookups
 from service.store.postgres_events import PostgresStore
 from tests.changed import replace
 from tests.streams import FIRST, append, commit, new_game, new_table, register, token_of, unlinked
@@ -38,7 +38,7 @@ def database(database_url: str) -> Iterator[Recorded]:
 
 def both(database: Recorded, lookup: Lookup) -> tuple[LookupResult, LookupResult]:
     """Return the results of the short and of the whole lookup, without names."""
-    lookups = PostgresLookups(database, PostgresStore(database))
+    lookups = Lookups(database, PostgresStore(database))
     database.names.clear()
     short = lookups.find(lookup)
     known = short.log is not None

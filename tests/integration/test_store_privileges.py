@@ -128,8 +128,8 @@ def test_a_connection_of_the_service_does_not_take_over_an_account(
     player = register(Directory(database))
     database.close()
     row = service.execute(
-        "SELECT encode(token_hash, 'hex'), encode(recovery_hash, 'hex') FROM players"
-        " WHERE player_id = %s",
+        "SELECT encode(k.token_hash, 'hex'), encode(p.recovery_hash, 'hex')"
+        " FROM players p JOIN tokens k ON k.player_id = p.player_id WHERE p.player_id = %s",
         (player,),
     ).fetchone()
     assert row is not None
@@ -146,7 +146,7 @@ def test_a_connection_of_the_service_does_not_take_over_an_account(
                 f"SELECT {call}, sha256('stolen'))".encode(), (known,)
             ).fetchone() == (None,)
     assert service.execute(
-        "SELECT count(*) FROM players WHERE token_hash = sha256('stolen')"
+        "SELECT count(*) FROM tokens WHERE token_hash = sha256('stolen')"
     ).fetchone() == (0,)
 
 

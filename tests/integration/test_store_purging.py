@@ -30,12 +30,12 @@ BACKLOG = (
     SELECT gen_random_uuid(), '', '', '', %(at)s FROM generate_series(1, 10001)
     """,
     """
-    INSERT INTO refusals (game_id, at, seat, key_id, sealed)
-    SELECT %(game)s, %(at)s, 0, '', '' FROM generate_series(1, 10001)
+    INSERT INTO refusals (game_id, at, seat, key_id, sealed, arrival)
+    SELECT %(game)s, %(at)s, 0, '', '', n FROM generate_series(1, 10001) n
     """,
     """
-    INSERT INTO players (player_id, name, token_hash, recovery_hash, created_at)
-    SELECT gen_random_uuid(), 'Ada', sha256(n::text::bytea), sha256(n::text::bytea), %(at)s
+    INSERT INTO players (player_id, name, recovery_hash, created_at)
+    SELECT gen_random_uuid(), 'Ada', sha256(n::text::bytea), %(at)s
     FROM generate_series(1, 1001) n
     """,
 )

@@ -109,7 +109,7 @@ def test_a_hand_is_stepped_through_after_one_request(visits: Visits, service: Ru
     context = visits.visitor()
     context.on("request", lambda request: requested.append(request.url))
     page = context.new_page()
-    page.goto(f"/replay/{LEEDS.game}?version=1")
+    page.goto(f"/replay/{LEEDS.game}?event=0")
     page.locator("#position:not(:empty)").wait_for()
     shown = page.evaluate(STEP_THROUGH, len(LEEDS.lines))
     frames = api(service, f"/v1/games/{LEEDS.game}/replay?as=all")["items"]
@@ -140,7 +140,7 @@ def test_the_address_has_the_version_and_the_viewer(visits: Visits) -> None:
 
 @pytest.mark.parametrize("viewer", ["0", "1", "public", "all"])
 def test_a_replay_shows_what_its_viewer_saw(visits: Visits, service: Running, viewer: str) -> None:
-    page = opened(visits, LEEDS.game, f"?version=60&as={viewer}")
+    page = opened(visits, LEEDS.game, f"?event=59&as={viewer}")
     view = api(service, f"/v1/games/{LEEDS.game}?at=60&as={viewer}")
     hands = [seat["hand"] for seat in view["seats"]]
     assert any(hand["cards"] is None for hand in hands) == (viewer != "all")
@@ -151,7 +151,7 @@ def test_a_replay_shows_what_its_viewer_saw(visits: Visits, service: Running, vi
 
 @pytest.mark.smoke
 def test_an_event_is_shown_with_its_rule(visits: Visits, service: Running) -> None:
-    page = opened(visits, LEEDS.game, "?version=60")
+    page = opened(visits, LEEDS.game, "?event=59")
     ruleset = api(service, "/v1/rulesets/leeds")
     move = api(service, f"/v1/games/{LEEDS.game}/audit/moves/59")
     rule = move["effects"][0]["rules"][0]
@@ -176,7 +176,7 @@ def test_a_statement_about_the_deal_is_left_out_once_the_play_has_begun(
 
 
 def test_the_whole_statement_of_the_rules_can_be_read_on_a_phone(visits: Visits) -> None:
-    page = opened(visits, LEEDS.game, "?version=60", size="phone")
+    page = opened(visits, LEEDS.game, "?event=59", size="phone")
     statement = page.locator("#now .by")
     hidden = "one => one.scrollHeight - one.clientHeight"
     more = page.get_by_role("button", name="more", exact=True)
@@ -190,7 +190,7 @@ def test_the_whole_statement_of_the_rules_can_be_read_on_a_phone(visits: Visits)
 
 
 def test_a_card_is_followed_through_the_hand(visits: Visits, service: Running) -> None:
-    page = opened(visits, LEEDS.game, "?version=60")
+    page = opened(visits, LEEDS.game, "?event=59")
     [card] = json.loads(LEEDS.lines[59])["data"]["cards"]
     expect(page.locator("#felt .moved")).to_have_attribute("data-card", card)
     page.locator(".pile .card").last.click()
@@ -217,7 +217,7 @@ def test_a_card_is_followed_through_the_hand(visits: Visits, service: Running) -
 def test_the_way_of_a_card_that_comes_late_does_not_replace_that_of_the_next(
     visits: Visits,
 ) -> None:
-    page, late = opened(visits, LEEDS.game, "?version=60"), list[Route]()
+    page, late = opened(visits, LEEDS.game, "?event=59"), list[Route]()
     page.route("**/audit/cards/*", lambda route: route.continue_() if late else late.append(route))
     options = page.locator("#follow option")
     first, second = (options.nth(number).get_attribute("value") for number in (1, 2))
@@ -234,7 +234,7 @@ def test_the_way_of_a_card_that_comes_late_does_not_replace_that_of_the_next(
 
 def test_a_move_is_explained(visits: Visits, service: Running) -> None:
     """The page shows the seat's view, its legal moves, and the reasons against the others."""
-    page = opened(visits, LEEDS.game, "?version=20")
+    page = opened(visits, LEEDS.game, "?event=19")
     moves = (api(service, f"/v1/games/{LEEDS.game}/audit/moves/{seq}") for seq in range(30, 100))
     move = next(one for one in moves if one["not_legal"] and len(one["legal"]) > 1)
     page.locator("#rows button.event").nth(move["first"]).click()
@@ -329,7 +329,7 @@ def test_the_knowledge_of_a_seat_is_shown_beside_its_decision(
     move = next(one for one in moves if one["saw"] and one["did"])
     seat, first = move["seat"], move["first"]
     known = api(service, f"/v1/games/{game}/audit/knowledge?seat={seat}&at={first}")
-    page = opened(visits, game, f"?version={first + 1}")
+    page = opened(visits, game, f"?event={first}")
     page.get_by_role("button", name="The decision").click()
     page.locator("#knowledge summary").click()
     cards = page.locator("#knowledge .card")
@@ -370,7 +370,7 @@ def test_a_refused_attempt_is_shown_with_its_rule(visits: Visits, service: Runni
         for one in log
         if api(service, f"/v1/games/{game}/audit/moves/{one['seq']}")["refused"]
     )
-    page = opened(visits, game, f"?version={seq + 1}")
+    page = opened(visits, game, f"?event={seq}")
     page.get_by_role("button", name="The decision").click()
     marked = page.locator(f'#rows li[value="{seq}"] .tried')
     expect(marked).to_have_attribute("title", "1 attempt refused before")
@@ -419,7 +419,7 @@ def test_a_running_hand_is_followed_live_and_hides_the_other_hands(
 
 
 def test_a_hand_is_played_back_at_a_speed(visits: Visits) -> None:
-    page = opened(visits, LEEDS.game, "?version=30")
+    page = opened(visits, LEEDS.game, "?event=29")
     page.get_by_label("Speed").select_option("8")
     page.get_by_role("button", name="Play", exact=True).click()
     expect(page.locator("#position")).to_have_text(re.compile(r"^(3[6-9]|[4-9]\d|1\d\d) / "))
@@ -442,7 +442,7 @@ def test_a_hand_is_played_back_at_a_speed(visits: Visits) -> None:
 
 
 def test_the_scrubber_is_in_the_plot_which_has_a_text(visits: Visits, service: Running) -> None:
-    page = opened(visits, LEEDS.game, "?version=30")
+    page = opened(visits, LEEDS.game, "?event=29")
     box = page.locator("#scrub").bounding_box()
     plot = page.locator("#lanes").bounding_box()
     assert box and plot and box["height"] >= plot["height"]
@@ -490,7 +490,7 @@ def test_the_plot_in_words_counts_for_each_seat(visits: Visits, name: str) -> No
 
 
 def test_the_keyboard_suffices(visits: Visits) -> None:
-    page = opened(visits, LEEDS.game, "?version=30", reduced_motion="reduce")
+    page = opened(visits, LEEDS.game, "?event=29", reduced_motion="reduce")
     for key, version in (("ArrowLeft", 29), ("Home", 1), ("End", len(LEEDS.lines))):
         page.keyboard.press(key)
         wait_for_version(page, version)
@@ -515,7 +515,7 @@ def test_the_keyboard_suffices(visits: Visits) -> None:
 
 def test_the_replay_fits_every_size_and_axe_finds_nothing(visits: Visits) -> None:
     game = sample("leeds-seven-seats-two-decks").game
-    page = opened(visits, game, "?version=160")
+    page = opened(visits, game, "?event=159")
     page.get_by_role("button", name="The decision").click()
     page.locator("#why .effects li").first.wait_for()
     page.locator("#follow").select_option("7h")
@@ -598,7 +598,7 @@ def test_a_step_forward_sounds_and_one_back_does_not(visits: Visits) -> None:
 
 
 def test_the_replay_is_in_the_language_of_the_reader(visits: Visits) -> None:
-    page = opened(visits, LEEDS.game, "?version=60", locale="sv-SE")
+    page = opened(visits, LEEDS.game, "?event=59", locale="sv-SE")
     expect(page.get_by_role("button", name="Beslutet")).to_be_visible()
     expect(page.locator("#rows")).to_contain_text("spelade")
     assert page.locator("html").get_attribute("lang") == "sv"
@@ -634,7 +634,7 @@ def test_every_ruleset_can_be_replayed(reused: tuple[Visits, Page], each: Sample
     """The longest sample of each: views of every kind, captions, plots, and a rule at the end."""
     visits, page = reused
     visits.faults.clear()
-    page.goto(f"/replay/{each.game}?version=1")
+    page.goto(f"/replay/{each.game}?event=0")
     page.locator("#position:not(:empty)").wait_for()
     expect(page.locator("#rows li")).to_have_count(len(each.lines))
     versions = versions_of_every_kind(each.lines)

@@ -29,7 +29,7 @@ from service.shx.bundle import Bundle
 from service.shx.canonical import format_time
 from service.store.database import Database
 from service.store.directory import Directory
-from service.store.lookups import PostgresLookups
+from service.store.lookups import Lookups
 from service.store.postgres_events import PostgresStore
 from service.verify.verify import verify_bundle
 from tests.changed import replace
@@ -116,7 +116,7 @@ def services_over(database: Database, **parts: Any) -> Services:
     usual: dict[str, Any] = {
         "log_store": MemoryLog(),
         "store": store,
-        "lookups": PostgresLookups(database, store),
+        "lookups": Lookups(database, store),
         "directory": Directory(database),
         "keyring": KEYS,
         "origin": "tests.example",

@@ -86,7 +86,7 @@ class DisputeFiles:
             return []
         opened = self.keyring.open(found.key_id, found.sealed, findings_associated(identity))
         return [
-            {"code": None, "values": {}, "more": [], **finding, "plain": in_words(finding)}
+            {**finding, "plain": in_words(finding)}
             for finding in parse(opened, limit=MAX_FINDINGS_BYTES)
         ]
 

@@ -121,8 +121,6 @@ def opened(keyring: Keys, game: UUID, stored: Iterable[RefusedMove]) -> list[dic
     rows = []
     for refused in stored:
         associated = _associated(game, seat=refused.seat, at=refused.at, identity=refused.id)
-        if not refused.bound:
-            associated = _associated_with_game(game)
         content = orjson.loads(keyring.open(refused.key_id, refused.sealed, associated))
         if content["rule"] is not None:
             row = {"at": format_time(refused.at), **content, "seat": refused.seat}
@@ -144,8 +142,3 @@ def _associated(game: UUID, *, seat: Seat, at: datetime, identity: UUID) -> byte
     """Return the associated data of a refused move, which binds it to its row."""
     where = b"%s/%d/%s" % (game.bytes, seat, format_time(at).encode())
     return b"refusal/2" + where + identity.bytes
-
-
-def _associated_with_game(game: UUID) -> bytes:
-    """Return the associated data of early releases, which bound only the game."""
-    return b"refusal" + game.bytes

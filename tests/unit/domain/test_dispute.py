@@ -467,14 +467,6 @@ def test_every_event_survives_a_round_trip_through_its_schema() -> None:
         assert dispute_event_of(dispute_type_of(event), plain_data(event)) == event
 
 
-def test_a_first_event_without_periods_has_the_default_ones() -> None:
-    """Disputes opened under an earlier release have no periods in their first event."""
-    data = plain_data(OPENED)
-    old = {name: value for name, value in data.items() if name not in ("periods", "move")}
-    assert dispute_event_of("dispute_opened", old) == OPENED
-    assert OPENED.periods == Periods()
-
-
 def test_a_dispute_of_an_earlier_release_continues_by_the_current_rules() -> None:
     """It has votes without a `voting_opened` event; these votes remain valid."""
     court = Court()

@@ -176,7 +176,7 @@ def test_a_custom_ruleset_defines_what_its_base_does_not_have(changes: Tree, wor
 
 
 def test_sentences_for_further_statements_come_last() -> None:
-    """A refused move of an earlier release cites C2 for the same sentence as before."""
+    """They do not change the ids of the others."""
     changes = {"ranks": {"Q": {"covers": True}}, "refill": {"size": 4}}
     own = custom_definition(definition("shithead"), "Mine", changes)
     settings = [s.text for s in own.statements if s.id in ("C1", "C2", "C3")]

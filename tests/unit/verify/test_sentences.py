@@ -36,7 +36,7 @@ from service.verify.clauses import MAX_WORDS
 from service.verify.evidence import OutsideEvidence
 from service.verify.finding import Check
 from service.verify.report import LEVELS
-from service.verify.stored_findings import detail_of, finding_json, in_words
+from service.verify.stored_findings import finding_json, in_words
 from service.verify.verify import verify_bundle
 
 ROOT = Path(__file__).parents[3]
@@ -284,15 +284,3 @@ def test_seats_are_named_as_the_caller_names_them() -> None:
     assert sentence("outside.seat_keys", {"seats": [0, 1], "n": 2}, Voice(seat_name=names)) == (
         "The keys of Ada and Bob from outside are those in the record."
     )
-
-
-def test_a_finding_stored_before_it_had_a_code_is_still_shown() -> None:
-    """Findings of disputes are stored; those of earlier releases have their texts only."""
-    older = {"check": "event", "result": "fail", "seq": 5, "rule": "P7"}
-    older["text"] = "legality fails here: not allowed: a 3 does not fit on the pile"
-    assert in_words(older) == "The rules do not allow this, or lead to another result."
-    assert detail_of(older) == "a 3 does not fit on the pile"
-    text = "the game is not sealed: it is unfinished"
-    missing = {**older, "check": "seal", "result": "missing", "text": text}
-    assert in_words(missing) == "The game is not sealed."
-    assert in_words({**missing, "result": "pass"}).startswith("The game is over")

@@ -34,7 +34,7 @@ export function seatName(seat) {
  * @param {Api["Demand"]} demand of a view
  * @param {{aloud?: boolean}} [how] ranks in words, for sentences: "nine or higher, or a two"
  */
-export function demandText({ kind, rank, besides = [] }, { aloud = false } = {}) { // a server of an earlier release names none
+export function demandText({ kind, rank, besides }, { aloud = false } = {}) {
   if (rank === null) return t("demand.anything");
   const named = (/** @type {string} */ one) => (aloud ? t(`rank.${one}`) : printed(one));
   const ask = t(`demand.${kind}`, { rank: named(rank) });

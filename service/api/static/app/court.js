@@ -84,9 +84,9 @@ const listed = (/** @type {Api["Dispute"]} */ dispute) => h("li", { class: "row"
 
 // ---- opening a dispute
 
-/** The event in the address, null without one; links of earlier releases name the version after it. */
+/** The event in the address, null without one. */
 function selectedEvent() {
-  const event = query.get("event") ?? (query.has("version") ? Number(query.get("version")) - 1 : null);
+  const event = query.get("event");
   return event === null ? null : Math.max(0, Math.round(Number(event)) || 0);
 }
 
@@ -309,12 +309,11 @@ function ruling(dispute) {
 }
 
 /**
- * What is known of a finding beyond its first sentence. One of an earlier release has its English text only.
+ * What is known of a finding beyond its first sentence.
  *
  * @param {Api["Finding"]} finding
  */
-function beyond({ code, values, plain, text, more }) {
-  if (!code) return text.startsWith(plain) ? english(text.slice(plain.length).trim()) : english(text);
+function beyond({ values, more }) {
   const technical = values["detail"] ? [h("code", { class: "code", translate: "no" }, [values["detail"]]), " "] : null;
   return [technical, more.map((one) => [inWords(one, one.text), " "])];
 }

@@ -146,7 +146,7 @@ async function open() {
   if (!players.length) players = await seated();
   const begin = page.frames.findIndex((one) => one.view.status !== "shuffling") + 1;
   const event = query.get("event");
-  const version = event ? Number(event) + 1 : Number(query.get("version")); // links of earlier releases have `version`
+  const version = event ? Number(event) + 1 : 0;
   page.version = clamped(version || (over() ? begin : last()));
   createPage();
   if (requested && requested !== page.as) showNotice(t("replay.sealed"));
