@@ -144,17 +144,35 @@ def _check_follow_up(command: Play, game: Game) -> tuple[Card, ...]:
 
 def _play_blind(command: PlayBlind, game: Game) -> tuple[Event, ...]:
     """Return the events of turning a face-down card: a play if it fits, else a pick-up."""
-    seat, slot, ruleset = command.seat, command.slot, game.ruleset
-    state = game.seats[seat]
-    rule = ruleset.cite("model.blind")
+    opening = _turned(command, game)
+    if _fits(game, opening.card):
+        seat, slot, cards = command.seat, command.slot, (opening.card,)
+        return _laid(game, seat, cards, Zone.DOWN, slot=slot, opening=opening)
+    return failed_blind(command, game)
+
+
+def _turned(command: PlayBlind, game: Game) -> Opening:
+    """Return the opening of the face-down card that a move turns."""
+    slot, state = command.slot, game.seats[command.seat]
+    rule = game.ruleset.cite("model.blind")
     if state.zone is not Zone.DOWN:
         raise RuleRefused(rule, "refused.face_down_last")
     position = state.down[slot] if 0 <= slot < len(state.down) else None
     if position is None:
         raise RuleRefused(rule, "refused.no_card_here")
-    opening = Opening(p=position, card=game.deck[position])
-    if _fits(game, opening.card):
-        return _laid(game, seat, (opening.card,), Zone.DOWN, slot=slot, opening=opening)
+    return Opening(p=position, card=game.deck[position])
+
+
+def failed_blind(command: PlayBlind, game: Game) -> tuple[Event, ...]:
+    """
+    Return the events of turning a face-down card that goes to the hand, whether it fits or not.
+
+    A verifier follows a game with them in which a card that fits was kept hidden.
+
+    Raises RuleRefused if the seat has no such card to turn.
+    """
+    opening, ruleset = _turned(command, game), game.ruleset
+    seat, slot = command.seat, command.slot
     return _failed(
         game,
         seat,

@@ -15,13 +15,14 @@ from service.domain.commands import (
     NotYourTurn,
     Pass,
     PickUp,
+    PlayBlind,
     RuleRefused,
     Seat,
     TryStock,
     UnknownCard,
 )
 from service.domain.deal import deal
-from service.domain.decide import decide
+from service.domain.decide import decide, failed_blind
 from service.domain.events import (
     AbortCause,
     BlindFailed,
@@ -207,11 +208,12 @@ class _Judge:
             command = move_behind(event)
             if command is None:
                 continue
-            if self._kept_hidden(event, game):
-                return
             shown = game if self.deck_known else with_shown(game, event, seq)
             try:
-                decided = decide(command, shown)
+                if isinstance(command, PlayBlind) and self._kept_hidden(event, game):
+                    decided = failed_blind(command, shown)  # of which all else is compared
+                else:
+                    decided = decide(command, shown)
             except CommandRefused as refused:
                 raise _refused(seq, refused, command, self._instead(game, command)) from None
             if not self.deck_known:

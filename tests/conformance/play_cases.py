@@ -7,6 +7,7 @@ from copy import deepcopy
 from itertools import count
 from typing import Any
 
+from service.domain.decide import after_pick_up
 from service.rulesets.catalogue import catalogue
 from service.shx.canonical import custom_ruleset_id
 from tests.attacks.registry import game_at
@@ -288,6 +289,31 @@ def _hidden() -> Iterator[Case]:
     event.update(type="blind_failed", data={**data, **taken})
     says = "a blind card called unplayable that could be played, and kept hidden"
     yield fails("hidden/playable", says, f.lines(), hidden=seq)
+    f.data(seq)["turn"] = data["seat"]
+    says = "beside it a turn that a failed card does not lead to at the turn limit"
+    yield fails("hidden/turn", says, f.lines(), hidden=seq, legality=seq)
+    yield _ended_early(plan)
+
+
+def _ended_early(plan: Mapping[str, Any]) -> Case:
+    """Return a hand that ends with a blind card kept hidden, before its turn limit."""
+
+    def goes_on(e: Event) -> bool:
+        return e["data"]["zone"] == "down" and e["data"]["turn"] is not None
+
+    f = played_with("cards_played", goes_on, **plan)
+    seq = f.find("cards_played", goes_on)
+    f.drop(seq + 1, len(f.events) - 3)
+    for event in f.events[seq + 1 :]:
+        event["at"] = f.events[seq]["at"]
+    f.data(seq + 1).update(reason="stalemate", shithead=None, places=[])
+    game, data = game_at(f, seq), f.data(seq)
+    taker, turn = after_pick_up(game, data["seat"])
+    failed = {"seat": data["seat"], "taker": taker, "slot": data["slot"], "opening": None}
+    failed |= {"count": len(game.pile), "turn": turn, "direction": game.direction}
+    f.events[seq].update(type="blind_failed", data=failed)
+    says = "a blind card kept hidden that could be played, and the hand ends with it"
+    return fails("hidden/ends", says, f.lines(), hidden=seq, legality=seq + 1)
 
 
 def _blind_play(plan: Mapping[str, Any]) -> tuple[Forgery, int]:

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from copy import deepcopy
+from uuid import UUID
 
 from service.shx.chain import head
+from service.shx.shuffle import card_commitment
 from tests.conformance.case import (
     Case,
     committed,
@@ -135,6 +137,17 @@ def _entropy() -> Iterator[Case]:
     f.reseed(bytes.fromhex(f.data(len(f.events) - 1)["seed"]), commit=False)
     seq = f.find("deck_committed")
     yield fails("order/early-deck", "a deck before all entropy", f.lines(), order=seq)
+    for name, value in (("last", "77" * 32), ("first", None)):
+        f = committed(people=True)
+        seq, end = f.find("entropy_revealed", n=1), len(f.events) - 1
+        f.insert(seq + 1, "entropy_revealed", {**f.data(seq), "value": "77" * 32}, by=1)
+        says = f"two values revealed, and a deck of the {name}: T has the last"
+        if value is not None:
+            f.reseed(bytes.fromhex(f.data(end + 1)["seed"]), commit=False)
+            yield fails(f"order/two-values-{name}", says, f.lines(), order=seq + 1)
+        else:
+            deck = f.find("deck_committed")
+            yield fails(f"order/two-values-{name}", says, f.lines(), order=seq + 1, shuffle=deck)
 
 
 def _commitments() -> Iterator[Case]:
@@ -180,6 +193,15 @@ def _shuffle() -> Iterator[Case]:
 
 
 def _openings() -> Iterator[Case]:
+    f = played()
+    seq, committed_at = f.find("cards_dealt"), f.find("deck_committed")
+    opening = f.data(seq)["face_up"][0][0]
+    p, salt = opening["p"], bytes.fromhex(opening["salt"])
+    opening["card"] = f.data(len(f.events) - 1)["deck"][-1]
+    of = UUID(f.events[0]["game"])
+    f.data(committed_at)["cards"][p] = card_commitment(of, p, opening["card"], salt).hex()
+    says = "a card shown as it was committed to, in a deck that was not shuffled so"
+    yield fails("shuffle/shown", says, f.lines(), shuffle=committed_at, custody=seq)
     f = played()
     seq = f.find("cards_dealt")
     f.data(seq)["face_up"][0][0]["salt"] = "00" * 32

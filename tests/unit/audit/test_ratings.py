@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import random
 
 import pytest
@@ -67,6 +68,46 @@ def test_seats_without_a_place_tie_and_who_gave_up_is_last() -> None:
     assert given_up[BOB].mu == given_up[CAT].mu > given_up[ANN].mu
     late = after(replace(HAND, reason="forfeit", places=(2,), shithead=0))
     assert late[CAT].mu > late[BOB].mu > late[ANN].mu
+
+
+def plackett_luce(
+    ratings: list[tuple[float, float]], ranks: list[int]
+) -> list[tuple[float, float]]:
+    """Return mu and sigma after a hand by the formulas of Weng and Lin (2011), written anew."""
+    beta, kappa, tau = 25 / 6, 0.0001, 25 / 300
+    spread = [(mu, sigma**2 + tau**2) for mu, sigma in ratings]
+    c = math.sqrt(sum(variance + beta**2 for _, variance in spread))
+    strength = [math.exp(mu / c) for mu, _ in spread]
+    found = []
+    for i, (mu, variance) in enumerate(spread):
+        omega = delta = 0.0
+        for q, rank in enumerate(ranks):
+            if rank <= ranks[i]:
+                left = sum(one for one, other in zip(strength, ranks, strict=True) if other >= rank)
+                share, tied = strength[i] / left, ranks.count(rank)
+                omega += ((q == i) - share) / tied
+                delta += share * (1 - share) / tied
+        shrink = 1 - math.sqrt(variance) / c * variance / c**2 * delta
+        found.append((mu + variance / c * omega, math.sqrt(variance * max(shrink, kappa))))
+    return found
+
+
+def test_seats_that_share_a_rank_are_rated_by_the_formulas_without_averaging() -> None:
+    """The example of the format of dumps, section 6; the second hand begins with other ratings."""
+    tie = replace(HAND, reason="winner", places=(0,), shithead=None)
+    first = after(tie)
+    assert [(round(first[one].mu, 4), round(first[one].sigma, 4)) for one in (ANN, BOB, CAT)] == [
+        (27.8690, 8.2052), (23.5655, 8.0582), (23.5655, 8.0582),
+    ]  # fmt: skip
+    second = replace(HAND, reason="winner", places=(2,), shithead=None)
+    assert after(tie, second)[ANN].mu != after(tie, second)[BOB].mu, "no averaging"
+    state = [(25.0, 25 / 3)] * 3
+    for hand, ranks in ((tie, [0, 1, 1]), (second, [1, 1, 0])):
+        state = plackett_luce(state, ranks)
+        assert [int(rank) for rank in hand.ranks] == ranks
+    found = after(tie, second)
+    for one, (mu, sigma) in zip((ANN, BOB, CAT), state, strict=True):
+        assert (found[one].mu, found[one].sigma) == pytest.approx((mu, sigma), rel=1e-12)
 
 
 def test_an_erased_player_is_a_newcomer_in_each_hand_and_has_no_rating() -> None:
