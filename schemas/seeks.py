@@ -95,9 +95,7 @@ class SeekRequestSchema(Closed):
 
     keep = Boolean(
         load_default=False,
-        **about(
-            "true: it stays open if another seek of the caller is matched; else it ends"
-        ),
+        **about("true: it stays open if another seek of the caller is matched; else it ends"),
     )
 
     @validates("rulesets")

@@ -46,7 +46,13 @@ from service.runtime.version import VERSION
 from service.shx.canonical import format_time
 from service.store.directory import Directory
 from service.store.events import TokenEnded
-from service.store.webhooks import Delivery, StoredWebhook, WebhookResult, WebhookState
+from service.store.webhooks import (
+    Delivery,
+    StoredWebhook,
+    WebhookResult,
+    WebhookShares,
+    WebhookState,
+)
 
 LOOK_EVERY: Final = timedelta(minutes=5)
 """
@@ -76,11 +82,8 @@ MAX_WAITING: Final = 500
 BATCH: Final = 100
 """Maximum number of webhooks that are claimed at a time."""
 
-SHARE: Final = 16
-"""How many webhooks that one network address set are worked on at a time."""
-
-UNPROVEN_SHARE: Final = 4
-"""How many of these may have had no success at the last request: such a receiver may hang."""
+SHARES: Final = WebhookShares(origin=16, unproven=4, unproven_of_all=16)
+"""How many webhooks are worked on at a time: receivers that may hang leave half of 32 threads."""
 
 BUSY_PAUSE: Final = timedelta(seconds=2)
 """Pause, with jitter, of a webhook whose share of lookups is in use."""
@@ -194,9 +197,7 @@ class Webhooks:
         if not self._in_use():
             return ()
         now = self._world.now()
-        return self._directory.claim_webhooks(
-            now, until=now + LEASE, most=BATCH, share=SHARE, unproven=UNPROVEN_SHARE
-        )
+        return self._directory.claim_webhooks(now, until=now + LEASE, most=BATCH, shares=SHARES)
 
     def deliver(self, player: UUID, claim: int) -> str:
         """

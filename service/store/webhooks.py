@@ -86,6 +86,15 @@ class WebhooksInUse:
     due: datetime | None
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WebhookShares:
+    """How many webhooks may be claimed at a time; the last request of an unproven one failed."""
+
+    origin: int  # of one network address
+    unproven: int  # of one network address
+    unproven_of_all: int
+
+
 class WebhookRepository(Repository):
     """
     Webhooks and their deliveries.
@@ -125,15 +134,11 @@ class WebhookRepository(Repository):
         return self._count("wake_webhooks", list(players), at)
 
     def claim_webhooks(
-        self, at: datetime, *, until: datetime, most: int, share: int, unproven: int
+        self, at: datetime, *, until: datetime, most: int, shares: WebhookShares
     ) -> Sequence[tuple[UUID, int]]:
-        """
-        Claim the webhooks that are due; return players and claims.
-
-        Of one origin at most `share` are claimed at a time, and `unproven` of these did not
-        succeed at their last request.
-        """
-        rows = self._call("claim_webhooks", at, until, most, share, unproven)
+        """Claim the webhooks that are due, within the shares; return players and claims."""
+        of = shares.origin, shares.unproven, shares.unproven_of_all
+        rows = self._call("claim_webhooks", at, until, most, *of)
         return [(player, claim) for player, claim in rows]
 
     def begin_webhook(self, player: UUID, claim: int, at: datetime, *, until: datetime) -> bool:

@@ -44,9 +44,10 @@ WHERE w.state <> 'off'
 SELECT wake_webhooks($1::uuid[], $2::timestamptz)
 
 -- claim_webhooks: claim the webhooks that are due.
--- $1 now, $2 end of the claims, $3 maximum number, $4 of an origin, $5 of its unproven ones
+-- $1 now, $2 end of the claims, $3 maximum number, $4 of an origin, $5 of its unproven ones, $6 of all
+-- unproven ones
 SELECT player_id, claim
-FROM claim_webhooks($1::timestamptz, $2::timestamptz, $3::integer, $4::integer, $5::integer)
+FROM claim_webhooks($1::timestamptz, $2::timestamptz, $3::integer, $4::integer, $5::integer, $6::integer)
 
 -- begin_webhook: begin the work under a claim; its number rises by one.
 -- $1 player, $2 claim, $3 now, $4 end of the claim

@@ -15,6 +15,7 @@ from service.store.webhooks import (
     Delivery,
     StoredWebhook,
     WebhookResult,
+    WebhookShares,
     WebhooksInUse,
     WebhookState,
 )
@@ -37,6 +38,10 @@ HOOK = StoredWebhook(
     due_at=THEN,
     claim=0,
 )
+
+
+WIDE = WebhookShares(origin=99, unproven=99, unproven_of_all=99)
+NARROW = WebhookShares(origin=4, unproven=2, unproven_of_all=9)
 
 
 def registered(stores: Stores, token: str = TOKEN) -> UUID:
@@ -62,7 +67,7 @@ def result(state: WebhookState = WebhookState.ON, **more: object) -> WebhookResu
 def take(
     directory: Directory, at: datetime, *, until: datetime, most: int
 ) -> Sequence[tuple[UUID, int]]:
-    return directory.claim_webhooks(at, until=until, most=most, share=9, unproven=9)
+    return directory.claim_webhooks(at, until=until, most=most, shares=WIDE)
 
 
 def claimed(stores: Stores, player: UUID) -> int:
@@ -360,10 +365,10 @@ def test_one_address_holds_no_more_than_its_share_of_the_work(stores: Stores) ->
     other = hooks(stores, 1, "other", proven=False)
 
     def claims(at: datetime = THEN, *, most: int = 99) -> dict[UUID, int]:
-        return dict(directory.claim_webhooks(at, until=LATER, most=most, share=4, unproven=2))
+        return dict(directory.claim_webhooks(at, until=LATER, most=most, shares=NARROW))
 
     first = claims(most=3)
-    assert len(first.keys() & proven) >= 2, "what did not hang the last time comes first"
+    assert len(first.keys() & crowd) == 1, "proven ones have the first places of the address"
     first |= claims()
     assert first.keys() >= proven | other
     assert len(first.keys() & crowd) == 1, "four of the address in all"
@@ -386,7 +391,7 @@ def test_those_that_wait_for_the_share_of_their_address_are_not_overdue(stores: 
     """They are while no work of the address has begun, as without a process that does it."""
     directory, crowd = stores.directory, hooks(stores, 3, "crowd", proven=False)
     assert directory.webhooks_in_use() == in_use(3, due=THEN)
-    taken = directory.claim_webhooks(THEN, until=LATER, most=9, share=9, unproven=1)
+    taken = directory.claim_webhooks(THEN, until=LATER, most=9, shares=replace(WIDE, unproven=1))
     assert directory.webhooks_in_use() == in_use(3, due=THEN)
     [(player, claim)] = taken
     assert directory.begin_webhook(player, claim, THEN, until=LATER)
@@ -394,3 +399,22 @@ def test_those_that_wait_for_the_share_of_their_address_are_not_overdue(stores: 
     hooks(stores, 1, "other", proven=False)
     assert directory.webhooks_in_use() == in_use(4, due=THEN)
     assert player in crowd
+
+
+def test_unproven_ones_of_many_addresses_leave_room_for_proven_ones(stores: Stores) -> None:
+    """However many addresses set them; and proven ones do not keep them from being tried."""
+    directory = stores.directory
+    proven = hooks(stores, 5, "proven", proven=True)
+    crowd = {one for n in range(4) for one in hooks(stores, 2, f"crowd {n}", proven=False)}
+    shares = WebhookShares(origin=9, unproven=2, unproven_of_all=3)
+
+    def claims(*, most: int) -> dict[UUID, int]:
+        return dict(directory.claim_webhooks(THEN, until=LATER, most=most, shares=shares))
+
+    first = claims(most=4)
+    assert (len(first.keys() & crowd), len(first.keys() & proven)) == (3, 1)
+    assert claims(most=9).keys() | first.keys() >= proven
+    [one, *_] = first.keys() & crowd
+    assert directory.begin_webhook(one, first[one], THEN, until=LATER)
+    assert directory.note_webhook_state(one, first[one] + 1, result(next=LATER + HOUR))
+    assert len(claims(most=9).keys() & crowd) == 1

@@ -16,6 +16,7 @@ from uuid import UUID, uuid4
 import psycopg
 import pytest
 
+from service.application.webhooks import SHARES
 from service.store.database import Database, TooSlow
 from service.store.directory import Directory
 from service.store.events import OutboxRow, StoreUnavailable, StreamConflict
@@ -242,7 +243,7 @@ def shared_changes(
         "wake webhooks": ("webhooks", lambda: directory.wake_webhooks([uuid4()], now)),
         "claim webhooks": (
             "webhooks",
-            lambda: directory.claim_webhooks(now, until=now, most=9, share=9, unproven=9),
+            lambda: directory.claim_webhooks(now, until=now, most=9, shares=SHARES),
         ),
     }
 
@@ -266,8 +267,9 @@ def test_webhooks_are_woken_in_one_order(database_url: str, database: Database) 
     """Two relays that wake the same ones in different orders would deadlock."""
     low, high = sorted((uuid4(), uuid4()))
     row = (
-        "INSERT INTO webhooks (player_id, url, types, origin, key_id, secret, state, created_at,"
-        " due_at) VALUES (%s, '', '{}', '', '', '', 'on', now(), 'infinity')"
+        "INSERT INTO webhooks (player_id, token_id, url, types, origin, key_id, secret, state,"
+        " created_at, due_at) VALUES (%s, gen_random_uuid(), '', '{}', '', '', '', 'on', now(),"
+        " 'infinity')"
     )
     lock = "SELECT FROM webhooks WHERE player_id = %s FOR UPDATE"
     with (
