@@ -55,6 +55,7 @@ class SeekRequestSchema(Closed):
             "description": "ids of rulesets, from `/v1/rulesets`, each once, the preferred one "
             "first: the hands are played by one of them, with its usual options",
             "example": ["leeds", "shithead"],
+            "uniqueItems": True,
         },
     )
     seats = Integer(

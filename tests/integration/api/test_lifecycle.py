@@ -69,8 +69,10 @@ def test_events_and_frames_have_links_too(ada: Person) -> None:
 
 def test_each_operation_names_the_limits_that_count_it(world: World) -> None:
     found = {name: call["x-limits"] for name, call in operations(world)}
-    assert found["GET /v1/players/me"] == {"counted_by": ["address", "player"]}
+    light = {"calls": 1, "grows": None}
+    assert found["GET /v1/players/me"] == {"counted_by": ["address", "player"], "weight": light}
     assert found["POST /v1/players/recover"] == {
+        "weight": light,
         "counted_by": ["address", "operation"],
         "requests": 60,
         "seconds": 60,
