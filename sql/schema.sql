@@ -417,6 +417,7 @@ CREATE TABLE webhooks (
     claimed_until  timestamptz,        -- a worker holds the claim until then; null: none does
     tables         uuid[] NOT NULL DEFAULT '{}'::uuid[],  -- open at the last look: their ends are sent
     games          uuid[] NOT NULL DEFAULT '{}'::uuid[],  -- running at the last look: their ends are sent
+    looked_at      timestamptz,        -- time of the last look, for what began and ended since
     CONSTRAINT webhooks_pkey PRIMARY KEY (player_id),
     CONSTRAINT webhooks_short CHECK (octet_length(url) <= 2000 AND octet_length(origin) <= 2000 AND octet_length(secret) <= 1000),
     CONSTRAINT webhooks_state_known CHECK (state = ANY (ARRAY['waiting', 'on', 'off']))

@@ -40,7 +40,7 @@ from service.api.operation import Call, InviteHeaders, Token, blueprint, operati
 from service.api.parsing import malformed
 from service.application.calls import Caller
 from service.application.games.entry import GameEntry
-from service.application.notices import Notice, Open, Sent, Wanted, open_at, position_of
+from service.application.notices import Notice, Open, Sent, Wanted, is_news, open_at, position_of
 from service.replay.sentences import said
 
 own_stream = blueprint("own_stream", __name__, "What concerns the caller, as it happens.")
@@ -104,6 +104,8 @@ def _polled(call: Call, parts: Context, wanted: Wanted) -> dict[str, Any]:
     def look() -> tuple[str, dict[str, Any]]:
         found = notices.look(call.by.id, call.caller, wanted, known)
         position = position_of(found)
+        if after is not None and not is_news(position, after):
+            position = after  # what ends from now on is found by its time
         return position, {"items": [one.json() for one in found.notices], "next": position}
 
     end = time.monotonic() + (call.query["wait"] or 0)

@@ -2,16 +2,17 @@
 Notices: what concerns one player now, for the player's own stream and long poll.
 
 The notices of a player are computed from the present state, never from the events in between: a
-reader that lost one gets it with the next look, or a newer one that replaces it. Each has a key,
-so a reader recognizes what it has. A notice has an id, a version and a time that the player may
-see anyway; whether it may act is all that it states of a hand.
+reader that lost one gets it with the next look, or a newer one that replaces it. What began and
+ended since a reader's look before is in neither state, so it is searched by that look's time. Each
+notice has a key, so a reader recognizes what it has. A notice has an id, a version and a time that
+the player may see anyway; whether it may act is all that it states of a hand.
 """
 
 from __future__ import annotations
 
 from base64 import urlsafe_b64decode, urlsafe_b64encode
 from collections.abc import Collection, Iterable, Iterator, Sequence
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
 from hashlib import sha256
 from typing import Any, Final
 from uuid import UUID
@@ -44,6 +45,12 @@ ENDING: Final = timedelta(days=1)
 """How long before the end of a period `period_ending` is sent."""
 
 _WITH_A_PERIOD: Final = frozenset({Act.VOTE, Act.REVEAL, Act.APPEAL})
+
+OVERLAP: Final = timedelta(seconds=10)
+"""How long before a look hands and tables began that it may not have seen: clocks differ."""
+
+LONGEST: Final = timedelta(days=1)
+"""For how long a reader may be away without missing what began and ended meanwhile."""
 
 MAX_MATCHED: Final = 50
 """Maximum number of a player's seeks whose match is announced, the newest first."""
@@ -98,6 +105,7 @@ class Open(Struct, frozen=True, kw_only=True):
 
     tables: frozenset[UUID] = frozenset()
     games: frozenset[UUID] = frozenset()
+    at: datetime | None = None  # when it looked; None: it has not, so nothing can be missing
 
 
 class Found(Struct, frozen=True, kw_only=True):
@@ -142,8 +150,11 @@ class Notices:
         `caller` is the player, with the invite to watched games. What `known` names of others is
         left out, because a reader may have made it up.
         """
-        rows = self.directory.own_tables(player, also=known.tables)
+        now = self.world.now()
+        since = None if known.at is None else max(known.at, now - LONGEST) - OVERLAP
+        rows = self.directory.own_tables(player, also=known.tables, since=since)
         own = [row for row in rows if row.own and row.status != TableStatus.CLOSED]
+        closed = [row.id for row in rows if row.own and row.status == TableStatus.CLOSED]
         running = {row.game for row in own if row.game is not None}
         with work(len(rows)):  # a row takes about as long as an event
             records = {row.id: self._table(row) for row in own}
@@ -152,17 +163,19 @@ class Notices:
             for row in own
             if row.game is None and (record := records[row.id]).table.last_game is not None
         }
-        ended = (known.games - running) | last.keys()
+        new: Collection[UUID] = ()
+        if since is not None:
+            new = self.directory.hands_since([*records, *closed], since)
         found = [
-            *self._of_seeks(player, records.keys()),
-            *self._of_tables(rows, records, known),
-            *self._of_games(player, running, ended, steady=last.keys()),
+            *self._of_seeks(player, {*records, *closed}),
+            *self._of_tables(rows, records),
+            *self._of_games(player, running, known.games, new=new, steady=last.keys()),
             *self._invitations(player),
             *self._of_disputes(player),
             *(self._to_judge(player) if wanted.referee else ()),
             *self._watched(caller, wanted),
         ]
-        open_now = Open(tables=frozenset(row.id for row in own), games=frozenset(running))
+        open_now = Open(tables=frozenset(records), games=frozenset(running), at=now)
         return Found(notices=tuple(found), open=open_now)
 
     def of_game(self, entry: GameEntry, player: UUID) -> Iterator[Notice]:
@@ -171,7 +184,7 @@ class Notices:
         if entry.record.sealed:
             yield _hand_sealed(game, entry.version, table)
             return
-        yield Notice(type=NoticeType.HAND_DEALT, id=game, version=1, table=table)
+        yield _hand_dealt(game, table)
         seat = entry.seat_of(player)
         if seat is not None and waits_for(entry.record.game, seat):
             yield Notice(type=NoticeType.YOUR_TURN, id=game, version=entry.version, table=table)
@@ -207,13 +220,13 @@ class Notices:
                 yield Notice(type=NoticeType.SEEK_MATCHED, id=seek.id, version=1, table=seek.table)
 
     def _of_tables(
-        self, rows: Sequence[OwnTable], records: dict[UUID, TableRecord], known: Open
+        self, rows: Sequence[OwnTable], records: dict[UUID, TableRecord]
     ) -> Iterator[Notice]:
         for row in rows:
             record = records.get(row.id)
             if record is not None and record.table.seated:
                 yield Notice(type=NoticeType.SEAT_TAKEN, id=row.id, version=record.table.seated)
-            elif row.own and row.status == TableStatus.CLOSED and row.id in known.tables:
+            elif row.own and row.status == TableStatus.CLOSED:
                 yield Notice(
                     type=NoticeType.TABLE_CLOSED, id=row.id, version=row.version, passing=True
                 )
@@ -222,13 +235,16 @@ class Notices:
         self,
         player: UUID,
         running: Collection[UUID],
-        ended: Collection[UUID],
+        known: Collection[UUID],
         *,
+        new: Collection[UUID],
         steady: Collection[UUID],
     ) -> Iterator[Notice]:
-        positions = self.directory.game_positions(player, {*running, *ended})
+        positions = self.directory.game_positions(player, {*running, *known, *new, *steady})
         for game, position in positions.items():
             if position.over:
+                if game in new:
+                    yield _hand_dealt(game, position.table, passing=True)
                 passing = game not in steady
                 yield _hand_sealed(game, position.version, position.table, passing=passing)
                 continue
@@ -260,6 +276,10 @@ class Notices:
             entry = self.game_cache.fresh(game)
             if entry is not None:
                 yield from self.watched(entry, caller)
+
+
+def _hand_dealt(game: UUID, table: UUID | None, *, passing: bool = False) -> Notice:
+    return Notice(type=NoticeType.HAND_DEALT, id=game, version=1, table=table, passing=passing)
 
 
 def _hand_sealed(game: UUID, version: int, table: UUID, *, passing: bool = False) -> Notice:
@@ -320,27 +340,47 @@ class Sent:
 MAX_NAMED: Final = 128
 """Maximum number of tables and hands whose ends a long poll reports."""
 
-_DIGEST: Final = 9  # bytes
+_DIGEST: Final = 8  # bytes
+_TIME: Final = 6  # bytes: milliseconds
+_HEAD: Final = 1 + _TIME + _DIGEST
 
 
 def position_of(found: Found) -> str:
-    """Return the position of a long poll: a hash of the notices, and what is open."""
+    """Return the position of a long poll: its time, a hash of the notices, and what is open."""
     steady = (notice for notice in found.notices if not notice.passing)
     marks = sorted((notice.type.value, notice.id.hex, notice.mark) for notice in steady)
     tables, games = sorted(found.open.tables), sorted(found.open.games)
     named = b"".join(one.bytes for one in [*tables, *games][:MAX_NAMED])
     count = min(len(tables), MAX_NAMED).to_bytes(1, "big")
-    digest = sha256(repr(marks).encode()).digest()[: _DIGEST - 1]
-    return urlsafe_b64encode(count + digest + named).rstrip(b"=").decode()
+    digest = sha256(repr(marks).encode()).digest()[:_DIGEST]
+    at = 0 if found.open.at is None else int(found.open.at.timestamp() * 1000)
+    data = count + at.to_bytes(_TIME, "big") + digest + named
+    return urlsafe_b64encode(data).rstrip(b"=").decode()
+
+
+def is_news(position: str, before: str | None) -> bool:
+    """Return whether something differs between two positions, beside their times."""
+    if before is None:
+        return True
+    one, other = _decoded(position), _decoded(before)
+    return one[0] != other[0] or one[1 + _TIME :] != other[1 + _TIME :]
 
 
 def open_at(position: str | None) -> Open:
     """Return what was open at a position; raises ValueError for a text that is no position."""
     if position is None:
         return Open()
-    data = urlsafe_b64decode(position + "=" * (-len(position) % 4))
-    count, rest = data[0], data[_DIGEST:]
-    if len(rest) % 16 or count * 16 > len(rest):
+    data = _decoded(position)
+    count, rest = data[0], data[_HEAD:]
+    if len(data) < _HEAD or len(rest) % 16 or count * 16 > len(rest):
         raise ValueError("no position")
     ids = [UUID(bytes=rest[place : place + 16]) for place in range(0, len(rest), 16)]
-    return Open(tables=frozenset(ids[:count]), games=frozenset(ids[count:]))
+    try:
+        at = datetime.fromtimestamp(int.from_bytes(data[1 : 1 + _TIME], "big") / 1000, UTC)
+    except (OverflowError, OSError):
+        raise ValueError("no position") from None
+    return Open(tables=frozenset(ids[:count]), games=frozenset(ids[count:]), at=at)
+
+
+def _decoded(position: str) -> bytes:
+    return urlsafe_b64decode(position + "=" * (-len(position) % 4))

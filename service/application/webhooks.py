@@ -61,6 +61,9 @@ Time after which a webhook is looked at without an event that concerns its playe
 It finds a period that is about to end, and what a relay took from the outbox before it was killed.
 """
 
+AGAIN_AFTER: Final = timedelta(minutes=1)
+"""After how long the time of a look that found nothing new is stored again."""
+
 LEASE: Final = timedelta(seconds=60)
 """How long a claim is valid; after that, its worker counts as killed."""
 
@@ -251,15 +254,19 @@ class Webhooks:
     def _look(self, player: UUID, hook: StoredWebhook, claim: int) -> Sequence[Delivery]:
         """Compare what concerns a player now with what was sent; return what is to be sent."""
         wanted = Wanted(referee=NoticeType.REFEREE_WANTED.value in hook.types)
-        known = Open(tables=frozenset(hook.tables), games=frozenset(hook.games))
+        known = Open(tables=frozenset(hook.tables), games=frozenset(hook.games), at=hook.looked_at)
         found = self._notices.look(player, Caller(player=player), wanted, known)
         notices = [one for one in found.notices if one.type.value in hook.types]
         stored = {(d.type, d.id): d for d in self._directory.webhook_deliveries(player)}
         added, gone = _compared(notices, stored, self._world.now())
-        if added or gone or found.open != known:
+        looked = found.open.at or self._world.now()
+        is_old = known.at is None or looked - known.at > AGAIN_AFTER
+        same = (found.open.tables, found.open.games) == (known.tables, known.games)
+        if added or gone or is_old or not same:
             is_valid = self._directory.note_webhook_look(
                 player,
                 claim,
+                looked,
                 tables=found.open.tables,
                 games=found.open.games,
                 added=added,

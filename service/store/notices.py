@@ -15,6 +15,9 @@ MAX_DISPUTES = 50
 MAX_SHOWN = 50
 """Maximum number of open invitations that a read returns, the newest first."""
 
+MAX_HANDS = 200
+"""Maximum number of hands that began since a look, the newest ones."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OwnTable:
@@ -70,13 +73,24 @@ class Concerned:
 class NoticeRepository(Repository):
     """Reads of what concerns a player, and of the players whom a change concerns."""
 
-    def own_tables(self, player: UUID, *, also: Collection[UUID] = ()) -> Sequence[OwnTable]:
-        """Return the open tables of a player, newest first, and the tables `also`."""
-        rows = self._database.fetch("own_tables", player, list(also))
+    def own_tables(
+        self, player: UUID, *, also: Collection[UUID] = (), since: datetime | None = None
+    ) -> Sequence[OwnTable]:
+        """
+        Return the open tables of a player, newest first, and the tables `also`.
+
+        With `since`, a time, also those that were opened after it and are closed already.
+        """
+        rows = self._database.fetch("own_tables", player, list(also), since)
         return [
             OwnTable(id=table, version=version, status=status, game=game, own=own)
             for table, version, status, game, own in rows
         ]
+
+    def hands_since(self, tables: Collection[UUID], since: datetime) -> Sequence[UUID]:
+        """Return the hands of some tables that were dealt after a time, the newest ones."""
+        rows = self._database.fetch("hands_since", list(tables), since, MAX_HANDS) if tables else []
+        return [game for (game,) in rows]
 
     def game_positions(self, player: UUID, games: Collection[UUID]) -> Mapping[UUID, GamePosition]:
         """Return the versions of those of some games that the player hosts or plays, by id."""

@@ -43,6 +43,7 @@ class StoredWebhook:
     claim: int
     tables: tuple[UUID, ...] = ()
     games: tuple[UUID, ...] = ()
+    looked_at: datetime | None = None  # when these were found
     waiting: int = 0  # deliveries that were not accepted yet
     token_ended: bool = False
 
@@ -149,6 +150,7 @@ class WebhookRepository(Repository):
         self,
         player: UUID,
         claim: int,
+        at: datetime,
         *,
         tables: Collection[UUID],
         games: Collection[UUID],
@@ -163,7 +165,7 @@ class WebhookRepository(Repository):
         old = [{"type": d.type, "id": d.id} for d in gone]
         both = _json(new), _json(old)
         return bool(
-            self._write("note_webhook_look", player, claim, list(tables), list(games), *both)
+            self._write("note_webhook_look", player, claim, at, list(tables), list(games), *both)
         )
 
     def note_webhook_sent(self, player: UUID, claim: int, sent: Delivery, at: datetime) -> bool:
@@ -192,7 +194,7 @@ def _json(value: Any) -> str:
 def _webhook(row: tuple[Any, ...]) -> StoredWebhook:
     token, url, types, origin, key_id, secret, state, *rest = row
     fault, status, failures, since, created, delivered, due, claim, tables, games, *more = rest
-    waiting, token_ended = more
+    looked, waiting, token_ended = more
     return StoredWebhook(
         token=token,
         url=url,
@@ -211,6 +213,7 @@ def _webhook(row: tuple[Any, ...]) -> StoredWebhook:
         claim=claim,
         tables=tuple(tables),
         games=tuple(games),
+        looked_at=looked,
         waiting=waiting,
         token_ended=token_ended,
     )

@@ -1,16 +1,16 @@
--- note_webhook_look: store the new deliveries of a webhook, and what was open when they were found.
+-- note_webhook_look: store the new deliveries of a webhook, when they were found, and what was open then.
 --
 -- A newer one replaces one of the same type and id, also if that was never sent; `gone` ones are
 -- deleted. False, and nothing is stored, if the claim is not valid any more.
 --
 --   added: [{type, id, mark, body, found_at}], gone: [{type, id}]
 CREATE OR REPLACE FUNCTION note_webhook_look(
-    player uuid, its_claim integer, open_tables uuid[], open_games uuid[], added jsonb, gone jsonb
+    player uuid, its_claim integer, at timestamptz, open_tables uuid[], open_games uuid[], added jsonb, gone jsonb
 ) RETURNS boolean
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = public, pg_temp
 AS $$
 BEGIN
-    UPDATE webhooks w SET tables = open_tables, games = open_games
+    UPDATE webhooks w SET looked_at = at, tables = open_tables, games = open_games
     WHERE w.player_id = player AND w.claim = its_claim;
     IF NOT FOUND THEN
         RETURN false;

@@ -33,7 +33,7 @@ BEGIN
             state = excluded.state, fault = NULL, status = NULL, failures = 0,
             failing_since = NULL, created_at = excluded.created_at, delivered_at = NULL,
             due_at = excluded.due_at, claim = webhooks.claim + 1, claimed_until = NULL,
-            tables = '{}', games = '{}';
+            looked_at = NULL, tables = '{}', games = '{}';
     DELETE FROM webhook_deliveries d WHERE d.player_id = its_player;
 END
 $$;

@@ -487,6 +487,7 @@ CREATE TABLE webhooks (
     claimed_until  timestamptz,
     tables         uuid[]       NOT NULL DEFAULT '{}',
     games          uuid[]       NOT NULL DEFAULT '{}',
+    looked_at      timestamptz,
     CONSTRAINT webhooks_pkey PRIMARY KEY (player_id),
     CONSTRAINT webhooks_short CHECK (
         octet_length(url) <= 2000 AND octet_length(origin) <= 2000 AND octet_length(secret) <= 1000
@@ -496,6 +497,7 @@ CREATE TABLE webhooks (
 CREATE INDEX webhooks_due ON webhooks (due_at) WHERE state <> 'off';
 COMMENT ON TABLE webhooks IS
     'The receiver that a player named for the own events: one a player, replaced by a new one.';
+COMMENT ON COLUMN webhooks.looked_at IS 'time of the last look, for what began and ended since';
 COMMENT ON COLUMN webhooks.token_id IS 'the token that set it, or that replaced this one; it ends with it';
 COMMENT ON COLUMN webhooks.url IS 'personal data, deleted with the player';
 COMMENT ON COLUMN webhooks.types IS 'of the own stream; no check, so that a new type needs no migration';

@@ -1,5 +1,7 @@
 -- own_tables: the open tables of a player, newest first, and further tables by their ids.
--- $1 player, $2 ids of further tables
+--
+-- With a time also those that were opened after it, and are closed already.
+-- $1 player, $2 ids of further tables, $3 time or null
 SELECT o.table_id, o.version, o.status, o.game_id, o.own
 FROM (
     SELECT
@@ -9,13 +11,21 @@ FROM (
         ) AS own
     FROM tables t
     WHERE t.table_id = ANY ($2::uuid[]) OR (
-        t.status <> 'closed' AND (
+        (t.status <> 'closed' OR t.created_at > $3::timestamptz) AND (
             t.host = $1::uuid
             OR t.table_id IN (SELECT s.table_id FROM table_seats s WHERE s.player_id = $1::uuid)
         )
     )
 ) o
 ORDER BY o.created_at DESC, o.table_id DESC
+
+-- hands_since: the hands of some tables that were dealt after a time, the newest first.
+-- $1 tables, $2 time, $3 row limit
+SELECT g.game_id
+FROM games g
+WHERE g.table_id = ANY ($1::uuid[]) AND g.created_at > $2::timestamptz
+ORDER BY g.created_at DESC
+LIMIT $3::bigint
 
 -- game_positions: the versions of those of some games that a player has a seat in or hosts.
 -- $1 player, $2 games

@@ -11,7 +11,7 @@ SELECT end_webhook($1::text)
 -- $1 player
 SELECT
     w.token_id, w.url, w.types, w.origin, w.key_id, w.secret, w.state, w.fault, w.status, w.failures, w.failing_since,
-    w.created_at, w.delivered_at, w.due_at, w.claim, w.tables, w.games,
+    w.created_at, w.delivered_at, w.due_at, w.claim, w.tables, w.games, w.looked_at,
     (SELECT count(*) FROM webhook_deliveries d WHERE d.player_id = w.player_id AND d.sent_at IS NULL),
     NOT EXISTS (
         SELECT FROM tokens k WHERE k.token_id = w.token_id AND (k.ends_at IS NULL OR k.ends_at > now())
@@ -54,8 +54,10 @@ FROM claim_webhooks($1::timestamptz, $2::timestamptz, $3::integer, $4::integer, 
 SELECT begin_webhook($1::uuid, $2::integer, $3::timestamptz, $4::timestamptz)
 
 -- note_webhook_look: store the new deliveries of a webhook.
--- $1 player, $2 claim, $3 open tables, $4 running games, $5 added, $6 gone
-SELECT note_webhook_look($1::uuid, $2::integer, $3::uuid[], $4::uuid[], $5::jsonb, $6::jsonb)
+-- $1 player, $2 claim, $3 time, $4 open tables, $5 running games, $6 added, $7 gone
+SELECT note_webhook_look(
+    $1::uuid, $2::integer, $3::timestamptz, $4::uuid[], $5::uuid[], $6::jsonb, $7::jsonb
+)
 
 -- note_webhook_sent: store that the receiver accepted a delivery.
 -- $1 player, $2 claim, $3 type, $4 id, $5 mark, $6 time

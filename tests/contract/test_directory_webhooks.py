@@ -219,7 +219,7 @@ def test_a_claim_is_given_once_begun_once_and_lost_when_its_time_is_over(stores:
 
 def look(stores: Stores, player: UUID, claim: int, *added: Delivery) -> bool:
     return stores.directory.note_webhook_look(
-        player, claim, tables=[UUID(int=1)], games=[UUID(int=2)], added=added, gone=[]
+        player, claim, THEN, tables=[UUID(int=1)], games=[UUID(int=2)], added=added, gone=[]
     )
 
 
@@ -240,7 +240,7 @@ def test_deliveries_replace_older_ones_and_are_forgotten(stores: Stores) -> None
     assert not directory.note_webhook_sent(player, claim, first, LATER), "it was replaced"
     found = {one.type: one for one in directory.webhook_deliveries(player)}
     assert found["your_turn"] == newer
-    directory.note_webhook_look(player, claim, tables=[], games=[], added=[], gone=[newer])
+    directory.note_webhook_look(player, claim, THEN, tables=[], games=[], added=[], gone=[newer])
     assert directory.webhook_deliveries(player) == [other]
 
 

@@ -279,6 +279,27 @@ def test_what_no_outbox_announced_is_found_by_the_next_look(
     assert receivers.take() == ["hand_sealed"]
 
 
+def test_what_began_and_ended_between_two_looks_is_sent_once(
+    services: Services, receivers: Scripted, ada: Owner, bob: Owner
+) -> None:
+    """Hands that were dealt and sealed while nothing looked, at tables that are closed by now."""
+    ada.set("hand_dealt", "hand_sealed", "table_closed")
+    work(services)
+    receivers.take()
+    for _ in range(2):
+        game = dealt(ada, bob)
+        pass_time(services, 60)
+        post(services, bob.player, game, {"type": "forfeit"})
+        close(ada, game)
+    pass_time(services, LOOK_EVERY.total_seconds() * 1.2)
+    work(services)
+    sent = receivers.take()
+    assert sorted(sent) == ["hand_dealt"] * 2 + ["hand_sealed"] * 2 + ["table_closed"] * 2
+    pass_time(services, LOOK_EVERY.total_seconds() * 1.2)
+    work(services)
+    assert receivers.take() == []
+
+
 def test_the_end_of_a_hand_waits_for_the_receiver_and_what_is_no_longer_open_does_not(
     services: Services, receivers: Scripted, ada: Owner, bob: Owner
 ) -> None:
