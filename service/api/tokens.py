@@ -69,7 +69,7 @@ def issue(call: Call) -> Response:
     Issue a further token for the caller; it is shown in this answer only.
 
     It never exceeds the token of the request, neither in scopes nor in time. The other tokens stay
-    valid; with `replaces` the token of the request ends.
+    valid; with `replaces` the token of the request ends, and its webhook belongs to the new one.
     """
     body = call.body
     wanted = TokenRequest(
@@ -95,7 +95,7 @@ def end(call: Call, token_id: UUID) -> Response:
     """
     End a token of the caller, also the one of the request; its open streams end at once.
 
-    A token that has ended cannot become valid again.
+    A token that has ended cannot become valid again. The webhook that it set is switched off.
     """
     services().tokens.end(call.by, bearer_token() or "", token_id)
     return private(Response(status=204))
