@@ -100,7 +100,7 @@ def _sent(call: Call, player: UUID, read: Read, media_type: str) -> Response:
         which = GameFilter(player=player, **hand_filters(call.query))
         pieces = _limited(
             read(_kept(call.caller), which, call.query["cursor"], _admit(call)),
-            SentWork(parts.long_games, call.caller.player, caller_address()),
+            SentWork(parts.long_games, caller_address()),
         )
         first = list(islice(pieces, 1))
     except BaseException:

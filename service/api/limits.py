@@ -6,7 +6,7 @@ import math
 import threading
 import time
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import ExitStack, contextmanager
+from contextlib import contextmanager
 from functools import cache
 from typing import Any
 from uuid import UUID
@@ -396,16 +396,14 @@ class LongGames:
         return RequestWork(self, player)
 
     @contextmanager
-    def slot(
-        self, player: UUID | None, events: int, *, address: str | None = None
-    ) -> Iterator[None]:
+    def slot(self, player: UUID | None, events: int) -> Iterator[None]:
         """
-        Hold a slot while this number of events is processed, by default for the present caller.
+        Hold a slot while this number of events is processed.
 
         Raises `rate-limited` above the limit of the address or the player, and
         `unavailable` if no slot is free.
         """
-        address, cost = address or self._address(), min(events, EVENTS_A_MINUTE)
+        address, cost = self._address(), min(events, EVENTS_A_MINUTE)
         self._count(address, cost)
         if player is not None:
             self._count(str(player), cost)
@@ -453,40 +451,34 @@ class SentWork:
     """
     The work of an answer that is made while it is sent, such as a bundle: a `Limit`.
 
-    Each piece of work takes a slot, as in `LongGames.slot`; it waits for one instead of refusing,
-    because the answer has begun. Works within others share their slot.
+    Each piece of work takes one of the slots of `LongGames`. It waits for one instead of refusing,
+    because the answer has begun, and is not counted by the minute: a proxy ends an answer that
+    pauses for so long. Works within others share their slot.
     """
 
-    def __init__(self, games: LongGames, player: UUID | None, address: str) -> None:
-        self._games = games
-        self._player = player
+    def __init__(self, games: LongGames, address: str) -> None:
+        self._slots = games.slots
         self._address = address
         self._in_slot = False
 
     @contextmanager
-    def __call__(self, events: int) -> Iterator[None]:
-        """Hold a slot; raises the refusals of `LongGames.slot` after LONGEST_WAIT."""
+    def __call__(self, _events: int) -> Iterator[None]:
+        """Hold a slot; raises Refusal `unavailable` if none becomes free in LONGEST_WAIT."""
         if self._in_slot:
             yield
             return
         end = time.monotonic() + LONGEST_WAIT
-        with ExitStack() as stack:
-            while True:
-                try:
-                    slot = self._games.slot(self._player, events, address=self._address)
-                    stack.enter_context(slot)
-                    break
-                except Refusal as refusal:
-                    pause = refusal.extra["retry_after"] if refusal.code == "rate-limited" else 0.05
-                    if time.monotonic() + pause > end:
-                        raise
-                    time.sleep(pause)
-            self._in_slot = True
-            try:
-                yield
-            finally:
-                self._in_slot = False
+        while not self._slots.acquire(self._address):
+            if time.monotonic() >= end:
+                raise Refusal("unavailable", said("limit.long_games.at_once"), retry_after=2)
+            time.sleep(0.05)
+        self._in_slot = True
+        try:
+            yield
+        finally:
+            self._in_slot = False
+            self._slots.release(self._address)
 
 
-LONGEST_WAIT = 90.0
-"""Seconds for which an answer that is being sent waits for a slot, or for the next minute."""
+LONGEST_WAIT = 30.0
+"""Seconds for which an answer that is being sent waits for a slot."""
