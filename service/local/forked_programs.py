@@ -48,6 +48,9 @@ HUNG_SECONDS = 30.0
 
 _END_SECONDS = 5.0  # in which a killed fork server ends
 _PR_SET_PDEATHSIG = 1
+_OUT_OF_MEMORY = Path("/proc/self/oom_score_adj")
+_SOONER = {"workers.main": 300}  # in thousandths of all memory; the API is needed more
+_API_SOONER = 200
 
 
 def can_fork(environment: Mapping[str, str]) -> bool:
@@ -199,6 +202,7 @@ def _run(
     """Run a program in a forked child; its exit status is that of the child."""
     os.setsid()
     end_with_parent()
+    _end_before_fork_server(module)
     output = os.open(log, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o666)
     for descriptor in (1, 2):
         os.dup2(output, descriptor)
@@ -218,6 +222,17 @@ def _run(
         # `multiprocessing` would print it as text; the program has configured its log.
         sys.excepthook(type(error), error, error.__traceback__)
         raise SystemExit(1) from None
+
+
+def _end_before_fork_server(module: str) -> None:
+    """
+    Let the kernel end this process first if memory runs out: it is started again by itself.
+
+    With the fork server all programs end, and with PostgreSQL every call fails.
+    """
+    with contextlib.suppress(OSError, ValueError):
+        present = int(_OUT_OF_MEMORY.read_text())
+        _OUT_OF_MEMORY.write_text(str(min(1000, present + _SOONER.get(module, _API_SOONER))))
 
 
 def end_with_parent(number: signal.Signals = signal.SIGTERM) -> None:

@@ -61,6 +61,24 @@ def test_a_fork_server_that_hangs_is_replaced(
     assert killed == [hung]
 
 
+@pytest.mark.heavy
+@pytest.mark.skipif(not can_fork({}), reason="programs are forked on Linux only")
+def test_the_kernel_ends_a_program_before_the_fork_server(tmp_path: Path) -> None:
+    """If memory runs out: with the fork server all programs would end."""
+
+    def score(pid: int | None) -> int:
+        return int(Path(f"/proc/{pid}/oom_score_adj").read_text())
+
+    log = tmp_path / "log"
+    one = ForkedProgram("http.server", ["0"], log=log, environment={}, folder=tmp_path)
+    try:
+        server = forked_programs.fork_server()
+        wait_for(lambda: score(one.pid) == min(1000, score(server) + 200), seconds=30)
+    finally:
+        one.terminate()
+        one.wait(timeout=30)
+
+
 @pytest.fixture
 def supervisor(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Supervisor]:
     """Return a supervisor of one program, whose fork server hangs."""
