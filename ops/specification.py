@@ -26,12 +26,14 @@ SPEC: Final = Path(__file__).resolve().parent / "spec"
 ABOUT: Final = (
     "The catalogue of rulesets; normative (rules.md, section 2). Tree of a table: begin with "
     "`settings`; for each option, in order of names, merge the `changes` of its value (the chosen "
-    "or the default one) into it; a rank that is new begins with `defaults.rank`. `hash` is the "
-    "SHA-256 of the canonical tree: of a ruleset with all defaults, of a value with that value "
-    "alone chosen. Of a set each member in the value applies, and its hash is that of the member "
-    "alone. An option with `sets` and without `effects` has any value of its kind: the setting "
-    "takes it. `cites` has the statement of each setting that has one of its own, for a rank only "
-    "if the table's options make it special; all others cite `shared`."
+    "or the default one) into it; a rank that is new begins with `defaults.rank`. `settings_hash` "
+    "is the SHA-256 of the canonical tree: of a ruleset with all defaults, of a value with that "
+    "value alone chosen. Of a set each member in the value applies, and its hash is that of the "
+    "member alone. `ruleset_hash` is that of `game_created` for a table with all defaults: of the "
+    "object with id, options {} and the tree as settings. An option with `sets` and without "
+    "`effects` has any value of its kind: the setting takes it. `cites` has the statement of each "
+    "setting that has one of its own, for a rank only if the table's options make it special; all "
+    "others cite `shared`."
 )
 
 
@@ -130,7 +132,8 @@ def rulesets() -> dict[str, Any]:
 
 def _ruleset(known: Definition) -> dict[str, Any]:
     return {
-        "hash": _hash(known.settings({})),
+        "settings_hash": _hash(known.settings({})),
+        "ruleset_hash": _hash(known.pinned({})),
         "settings": full_tree(known.tree),
         "options": {name: _option(known, option) for name, option in known.options.items()},
         "cites": {path: rule for path, rule in sorted(known.cites.items()) if _own(path, rule)},
@@ -168,7 +171,7 @@ def _option(known: Definition, option: Option) -> dict[str, Any]:
 
 def _effect(known: Definition, option: Option, value: Any) -> dict[str, Any]:
     tree = known.settings({option.name: [value] if option.kind == "set" else value})
-    return {"value": value, "changes": _changes(option, value), "hash": _hash(tree)}
+    return {"value": value, "changes": _changes(option, value), "settings_hash": _hash(tree)}
 
 
 def _changes(option: Option, value: Any) -> Tree:
@@ -178,7 +181,7 @@ def _changes(option: Option, value: Any) -> Tree:
     return dict(option.changes.get(str(value), {}))
 
 
-def _hash(tree: Tree) -> str:
+def _hash(tree: Mapping[str, Any]) -> str:
     return hashlib.sha256(canonical(tree)).hexdigest()
 
 

@@ -78,7 +78,7 @@ class RulesetItemSchema(Closed):
     """
     A ruleset in a list, without its settings and statements.
 
-    `hash` is for `options` {}; tables and games have the hash with their options.
+    Both hashes are for `options` {}; tables and games have the `ruleset_hash` with theirs.
     """
 
     id = fields.String(**described("the id by which tables refer to it"))
@@ -89,10 +89,15 @@ class RulesetItemSchema(Closed):
             "the id of the ruleset that this one changes; null for a ruleset without a base"
         ),
     )
-    hash = hex_digits(
+    ruleset_hash = hex_digits(
         64,
         allow_none=True,
-        **described("the ruleset hash without options; null if it cannot be played"),
+        **described("the hash of id, options and settings; null if it cannot be played"),
+    )
+    settings_hash = hex_digits(
+        64,
+        allow_none=True,
+        **described("the hash of the settings alone; null if it cannot be played"),
     )
     source = fields.Nested(
         SourceSchema,
@@ -121,8 +126,8 @@ class RulesetSchema(RulesetItemSchema):
     """
     A ruleset: settings, statements, and the differences from its base.
 
-    `hash` is for `options` {}; tables and games have the hash with their options. `settings`
-    is null for a ruleset known by name only.
+    Both hashes are for `options` {}; tables and games have the `ruleset_hash` with theirs.
+    `settings` is null for a ruleset known by name only.
     """
 
     settings = fields.Dict(

@@ -48,7 +48,7 @@ class RulesetRefSchema(Closed):
     """The ruleset of a game or table."""
 
     id = fields.String(**described("the id of the ruleset, as in /v1/rulesets/{id}"))
-    hash = hex_digits(64, **described("the ruleset hash with these options"))
+    ruleset_hash = hex_digits(64, **described("the hash of id, options and settings"))
     options = fields.Dict(keys=fields.String(), **described("the options that the table chose"))
 
 
@@ -313,7 +313,7 @@ def ruleset_json(seen: ViewSource) -> Json:
     """Return the reference to the ruleset of a game."""
     ruleset = seen.game.setup.ruleset
     options = dict(ruleset.options)
-    return {"id": ruleset.id, "hash": seen.facts.ruleset_hash, "options": options}
+    return {"id": ruleset.id, "ruleset_hash": seen.facts.ruleset_hash, "options": options}
 
 
 def _clock(seen: ViewSource) -> Json | None:

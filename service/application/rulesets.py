@@ -24,7 +24,7 @@ from service.rulesets.labels import differences, differs_from_base
 from service.rulesets.rules_page import rules_page
 from service.rulesets.statements import Statement, model
 from service.runtime.recent import Recent
-from service.shx.canonical import ruleset_hash
+from service.shx.canonical import ruleset_hash, settings_hash
 from service.store.directory import CustomRuleset, PlayerRepository
 from service.store.events import QuotaKind
 
@@ -257,7 +257,8 @@ def summarized(ruleset: Definition) -> dict[str, Any]:
         "id": ruleset.id,
         "name": ruleset.name,
         "base": ruleset.base,
-        "hash": ruleset_hash(pinned).hex(),
+        "ruleset_hash": ruleset_hash(pinned).hex(),
+        "settings_hash": settings_hash(settings).hex(),
         "source": dict(ruleset.source),
         "reconstruction": ruleset.reconstruction,
         "playable": True,
@@ -294,7 +295,8 @@ def _summary_of_name(known: KnownByName) -> dict[str, Any]:
         "id": known.id,
         "name": known.name,
         "base": None,
-        "hash": None,
+        "ruleset_hash": None,
+        "settings_hash": None,
         "source": dict(known.source),
         "reconstruction": False,
         "playable": False,

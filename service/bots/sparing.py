@@ -163,7 +163,7 @@ def _stratum(view: View, other: Seat, moves: int) -> Stratum:
     """Return the stage of the hand, and coarsely the moves and the cards of the next seat."""
     own, theirs = view["seats"][view["as"]]["hand"], view["seats"][other]["hand"]
     return (
-        view["ruleset"]["hash"],
+        view["ruleset"]["ruleset_hash"],
         sum(seat["out"] is None for seat in view["seats"]),
         bool(view["stock"]),
         own["count"] > 0,

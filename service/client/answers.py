@@ -78,7 +78,7 @@ class RulesetView(TypedDict):
     """The ruleset of a game or table."""
 
     id: str
-    hash: str
+    ruleset_hash: str
     options: dict[str, Any]
 
 

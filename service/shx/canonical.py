@@ -217,6 +217,11 @@ def ruleset_hash(ruleset: Mapping[str, Any]) -> bytes:
     return sha256(canonical(dict(ruleset)))
 
 
+def settings_hash(settings: Mapping[str, Any]) -> bytes:
+    """Return the hash of the tree of settings of a ruleset."""
+    return sha256(canonical(dict(settings)))
+
+
 def custom_ruleset_id(settings: Mapping[str, Any]) -> str:
     """Return the id of a custom ruleset, computed from its settings."""
-    return "custom-" + sha256(canonical(dict(settings))).hex()[:16]
+    return "custom-" + settings_hash(settings).hex()[:16]

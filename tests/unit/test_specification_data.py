@@ -13,6 +13,7 @@ import jsonschema_rs
 import pytest
 
 from ops.specification import SPEC, generated
+from service.application.rulesets import summarized
 from service.rulesets.catalogue import Definition, catalogue
 from service.shx.archives import read_zip
 from service.shx.bundle import read_log
@@ -87,11 +88,17 @@ def test_the_tree_of_every_choice_of_options_follows_from_the_file_alone(name: s
 @pytest.mark.parametrize("name", catalogue())
 def test_each_hash_in_the_catalogue_is_that_of_its_tree(name: str) -> None:
     known = RULESETS["rulesets"][name]
-    assert known["hash"] == sha256_of(tree_of(name, {}))
+    settings = tree_of(name, {})
+    assert known["settings_hash"] == sha256_of(settings)
+    pinned = {"id": name, "options": {}, "settings": settings}
+    assert known["ruleset_hash"] == sha256_of(pinned)
+    answered = summarized(catalogue()[name])
+    for one in ("ruleset_hash", "settings_hash"):
+        assert answered[one] == known[one], "the API has the same values by the same names"
     for option, described in known["options"].items():
         for effect in described.get("effects", []):
             value = [effect["value"]] if described["kind"] == "set" else effect["value"]
-            assert effect["hash"] == sha256_of(tree_of(name, {option: value}))
+            assert effect["settings_hash"] == sha256_of(tree_of(name, {option: value}))
 
 
 SCHEMAS: Final = json.loads((SPEC / "schemas.json").read_text("utf-8"))

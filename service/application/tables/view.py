@@ -86,7 +86,7 @@ def ruleset_json(conditions: Conditions) -> dict[str, Any]:
     ruleset = conditions.ruleset
     return {
         "id": ruleset["id"],
-        "hash": ruleset_hash(ruleset).hex(),
+        "ruleset_hash": ruleset_hash(ruleset).hex(),
         "options": ruleset["options"],
     }
 

@@ -25,7 +25,7 @@ OWN = custom_definition(
 def view(*, hand: list[str], pile: list[str]) -> dict[str, Any]:
     """Return the parts of a view that a bot needs at a table with custom rules."""
     return {
-        "ruleset": {"id": OWN.id, "hash": "00" * 32, "options": {}},
+        "ruleset": {"id": OWN.id, "ruleset_hash": "00" * 32, "options": {}},
         "hand": 1,
         "status": "playing",
         "as": 0,

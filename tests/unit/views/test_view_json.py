@@ -86,7 +86,7 @@ def test_a_view_has_the_documented_fields() -> None:
         "id": ID,
         "table": first.table,
         "hand": 1,
-        "ruleset": {"id": "shithead", "hash": "cd" * 32, "options": {}},
+        "ruleset": {"id": "shithead", "ruleset_hash": "cd" * 32, "options": {}},
         "status": "playing",
         "version": 31,
         "head": "ab" * 32,

@@ -51,7 +51,7 @@ await checkPlayer();
 showAccount();
 const { items } = await get("/v1/rulesets?limit=200");
 const select = /** @type {HTMLSelectElement} */ (find("#ruleset"));
-const playable = items.filter((one) => one.hash !== null);
+const playable = items.filter((one) => one.ruleset_hash !== null);
 select.append(...playable.map((one) => h("option", { value: one.id, lang: "en" }, [one.name])));
 const asked = new URLSearchParams(location.search).get("ruleset");
 if (asked && playable.some((one) => one.id === asked)) select.value = asked;
