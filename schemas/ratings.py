@@ -5,18 +5,15 @@ from __future__ import annotations
 from marshmallow import fields
 
 from schemas.strict_fields import (
+    AfterQuery,
     Boolean,
     Closed,
     Integer,
-    QueryInteger,
     about,
     described,
     list_of,
     name_field,
 )
-
-MAX_RANK = 1_000_000
-"""Highest rank after which a page of ratings may begin."""
 
 
 class RatingNumbersSchema(Closed):
@@ -46,14 +43,10 @@ class RatingSchema(RatingNumbersSchema):
     name = fields.String(allow_none=True, **described("the player's name; null for a bot"))
 
 
-class RatingsQuery(Closed):
+class RatingsQuery(AfterQuery):
     """The ruleset, and the page."""
 
     ruleset = name_field("ruleset", required=True, **about("the id of the ruleset"))
-    after = QueryInteger(
-        high=MAX_RANK, load_default=0, **about("`next` of the previous page: the last rank on it")
-    )
-    limit = QueryInteger(low=1, high=200, load_default=50, **about("the maximum number of items"))
 
 
 class RatingsSchema(Closed):

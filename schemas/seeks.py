@@ -157,5 +157,7 @@ class SeeksSchema(Closed):
         SeekSchema, "the caller's newest 20 seeks, newest first; those that are over for a day"
     )
     open = list_of(
-        WaitingSchema, "the conditions of open seeks, the longest wait first, at most 20"
+        WaitingSchema,
+        "a page of the conditions of open seeks: most players, then the longest wait first",
     )
+    next = Integer(allow_none=True, **described("the next `after` for `open`; null at the end"))

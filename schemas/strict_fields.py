@@ -466,6 +466,19 @@ class PageQuery(Closed):
     )
 
 
+MAX_AFTER = 1_000_000
+"""Maximum number of items on the pages before."""
+
+
+class AfterQuery(Closed):
+    """Pagination of a list whose order changes: page size, and where the page begins."""
+
+    after = QueryInteger(
+        high=MAX_AFTER, load_default=0, **about("`next` of the previous page: the items before it")
+    )
+    limit = QueryInteger(low=1, high=200, load_default=50, **about("the maximum number of items"))
+
+
 def page_of(item: type[Schema], *, order: str = "newest first") -> type[Schema]:
     """Return the schema of a page of items; `order` is described to the caller."""
     members: dict[str, Any] = {

@@ -389,7 +389,15 @@ class InvitationSchema(Closed):
 
 
 SentInvitationPageSchema: type[Schema] = page_of(SentInvitationSchema)
-InvitationPageSchema: type[Schema] = page_of(InvitationSchema)
+
+
+class InvitationPageSchema(Closed):
+    """A page of invitations."""
+
+    items = list_of(
+        InvitationSchema, "the invitations: the newest of each host, then the next of each"
+    )
+    next = Integer(allow_none=True, **described("the next `after`; null at the end"))
 
 
 class OpenedTableSchema(TableSchema):

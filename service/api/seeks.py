@@ -8,6 +8,7 @@ from flask import Response
 
 from schemas.players import NothingSchema
 from schemas.seeks import SeekRequestSchema, SeekSchema, SeeksSchema
+from schemas.strict_fields import AfterQuery
 from schemas.tokens import Scope
 from service.api.context import services
 from service.api.conventions.caching import private
@@ -61,7 +62,7 @@ def post_seek(call: Call) -> Response:
     return change_response(services().seeks.post(call.by, wanted, call.repeat))
 
 
-@operation(seeks, "GET", "/seeks", answer=SeeksSchema)
+@operation(seeks, "GET", "/seeks", query=AfterQuery, answer=SeeksSchema)
 def list_seeks(call: Call) -> Response:
     """
     List the caller's seeks, and the conditions on which players wait for a table.
@@ -69,7 +70,9 @@ def list_seeks(call: Call) -> Response:
     An anonymous caller has no seeks. The players who wait are counted, not named.
     """
     mine = services().seeks.of_player(call.caller.player)
-    return private(json_response({"mine": mine, "open": services().seeks.waiting()}))
+    query = call.query
+    waiting, following = services().seeks.waiting(after=query["after"], limit=query["limit"])
+    return private(json_response({"mine": mine, "open": waiting, "next": following}))
 
 
 @operation(seeks, "GET", SEEK, answer=SeekSchema, token=Token.NEEDED, refuses=("not-found",))

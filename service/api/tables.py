@@ -10,6 +10,7 @@ from flask import Response
 
 from schemas.long_polls import WaitQuery
 from schemas.players import NothingSchema
+from schemas.strict_fields import AfterQuery
 from schemas.tables import (
     DealtSchema,
     InvitationPageSchema,
@@ -319,17 +320,22 @@ INVITATIONS = f"{TABLE}/invitations"
     tables,
     "GET",
     "/players/me/invitations",
+    query=AfterQuery,
     answer=InvitationPageSchema,
     token=Token.NEEDED,
 )
 def list_invitations(call: Call) -> Response:
     """
-    List the caller's open invitations to tables, newest first, at most 50.
+    List the caller's open invitations to tables: the newest of each host, then the next of each.
 
     An invitation is not listed while its player and the host, or a seat of the table, block one
     another.
     """
-    return private(json_response(page(services().invitations.of_player(call.by), None)))
+    query = call.query
+    items, following = services().invitations.of_player(
+        call.by, after=query["after"], limit=query["limit"]
+    )
+    return private(json_response(page(items, following)))
 
 
 @operation(

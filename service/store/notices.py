@@ -13,7 +13,7 @@ MAX_DISPUTES = 50
 """Maximum number of disputes that a read returns, the newest first."""
 
 MAX_SHOWN = 50
-"""Maximum number of open invitations that a read returns, the newest first."""
+"""Maximum number of open invitations that a read returns."""
 
 MAX_HANDS = 200
 """Maximum number of hands that began since a look, the newest ones."""
@@ -123,9 +123,13 @@ class NoticeRepository(Repository):
         """Withdraw an open invitation, or with a time decline it; return whether it was open."""
         return bool(self._write("end_invitation", table, player, declined_at))
 
-    def invitations(self, player: UUID, *, table: UUID | None = None) -> Sequence[Invitation]:
+    def invitations(
+        self, player: UUID, *, table: UUID | None = None, after: int = 0, limit: int = MAX_SHOWN
+    ) -> Sequence[Invitation]:
         """
-        Return the open invitations of a player, newest first, or the one to `table`.
+        Return the open invitations of a player beyond the first `after`, or the one to `table`.
+
+        The newest of each host come first, then the next of each.
 
         Those are left out at whose table the host or a seat and the player block one another.
         """
@@ -139,7 +143,7 @@ class NoticeRepository(Repository):
                 ruleset=row[5],
                 public=row[6],
             )
-            for row in self._database.fetch("invitations_of", player, table, MAX_SHOWN)
+            for row in self._database.fetch("invitations_of", player, table, limit, after)
         ]
 
     def invitations_to(self, table: UUID) -> Sequence[SentInvitation]:

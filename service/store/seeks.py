@@ -114,7 +114,7 @@ class SeekRepository(Repository):
         return [_seek(row) for row in self._database.fetch("open_seeks", now, part, limit)]
 
     def seeks_waiting(self, *, now: datetime, limit: int) -> Sequence[tuple[SeekConditions, int]]:
-        """Return on which conditions players wait, and how many; the longest wait first."""
+        """Return on which conditions players wait, and how many; most players come first."""
         rows = self._database.fetch("seeks_waiting", now, limit)
         return [(_conditions(*row[:5]), row[5]) for row in rows]
 

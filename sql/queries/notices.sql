@@ -77,13 +77,15 @@ SELECT keep_invitation($1::uuid, $2::uuid, $3::timestamptz, $4::integer)
 -- $1 table, $2 player, $3 time at which the player declined, null: the host withdraws it
 SELECT end_invitation($1::uuid, $2::uuid, $3::timestamptz)
 
--- invitations_of: the open invitations of a player, newest first; only those that the player may see.
--- $1 player, $2 table or null, $3 row limit
+-- invitations_of: the open invitations of a player; only those that the player may see.
+--
+-- The newest of each host first, then the next of each: one host cannot push out those of others.
+-- $1 player, $2 table or null, $3 row limit, $4 number of rows before
 SELECT table_id, player, at, host, version, ruleset_id, public
 FROM open_invitations
 WHERE player = $1::uuid AND ($2::uuid IS NULL OR table_id = $2::uuid)
-ORDER BY at DESC, table_id
-LIMIT $3::bigint
+ORDER BY row_number() OVER (PARTITION BY host ORDER BY at DESC, table_id), at DESC, table_id
+LIMIT $3::bigint OFFSET $4::bigint
 
 -- invitations_to: the invitations to a table that its host has sent, newest first.
 -- $1 table

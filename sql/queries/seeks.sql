@@ -42,13 +42,13 @@ FROM (
 ) s
 ORDER BY s.created_at, s.seek_id
 
--- seeks_waiting: how many players wait for a table on which conditions, the longest wait first.
+-- seeks_waiting: how many players wait for a table on which conditions, most players, then the longest wait first.
 -- $1 time, $2 limit
 SELECT rulesets, seats, turn_seconds, swap_seconds, entropy, count(DISTINCT player_id)
 FROM seeks
 WHERE ended_at IS NULL AND expires_at > $1::timestamptz
 GROUP BY rulesets, seats, turn_seconds, swap_seconds, entropy
-ORDER BY min(created_at), rulesets
+ORDER BY count(DISTINCT player_id) DESC, min(created_at), rulesets
 LIMIT $2
 
 -- purge_seeks: delete a batch of seeks that ended or expired before a time; returns how many, 0 at the end.

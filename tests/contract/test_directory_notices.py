@@ -106,6 +106,18 @@ def test_a_change_concerns_players_hosts_sides_and_referees(stores: Stores) -> N
     }
 
 
+def test_one_host_pushes_no_invitation_of_another_out_of_the_list(stores: Stores) -> None:
+    """The newest of each host come first, then the next of each; pages go on after them."""
+    directory, store = stores.directory, stores.store
+    ann, eve, bob = (register(directory, name) for name in ("Ann", "Eve", "Bob"))
+    tables = [new_table(store, host=host) for host in (ann, ann, eve, eve, eve)]
+    for hour, table in enumerate(tables):
+        directory.keep_invitation(table, bob, at=THEN + timedelta(hours=hour), most=9)
+    fair = [tables[number] for number in (4, 1, 3, 0, 2)]
+    assert [one.table for one in directory.invitations(bob)] == fair
+    assert [one.table for one in directory.invitations(bob, after=2, limit=2)] == fair[2:4]
+
+
 def test_invitations_are_listed_for_their_player_and_end_with_the_seat(stores: Stores) -> None:
     directory, store = stores.directory, stores.store
     ann, bob, eve = (register(directory, name) for name in ("Ann", "Bob", "Eve"))

@@ -163,11 +163,14 @@ class Invitations:
             raise not_found("invitation")
         self.changes.notifier.player_changed(player)
 
-    def of_player(self, player: RegisteredPlayer) -> list[dict[str, Any]]:
-        """Return the open invitations of a player, newest first."""
-        found = self.directory.invitations(player.id)
+    def of_player(
+        self, player: RegisteredPlayer, *, after: int, limit: int
+    ) -> tuple[list[dict[str, Any]], int | None]:
+        """Return a page of the open invitations of a player, and where the next one begins."""
+        rows = self.directory.invitations(player.id, after=after, limit=limit + 1)
+        found = rows[:limit]
         names = self.names.of([one.host for one in found])
-        return [
+        items = [
             {
                 "table": str(one.table),
                 "host": str(one.host),
@@ -178,6 +181,7 @@ class Invitations:
             }
             for one, name in zip(found, names, strict=True)
         ]
+        return items, after + limit if len(rows) > limit else None
 
     def _hosted(self, caller: Caller, table: UUID) -> TableRow:
         """Return a table of the caller; raises Refusal `not-found`, `forbidden` for others."""

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass, field
 from datetime import timedelta
 from typing import Any, Final
 from uuid import UUID, uuid5
@@ -14,7 +16,7 @@ from service.application.errors import not_found
 from service.application.handler import Accepted, Attempt, Handler, NewStream, StreamCommand
 from service.application.quotas import check_table_quotas, of_seeks
 from service.application.tables.commands import TableChanges
-from service.application.tables.matching import table_request
+from service.application.tables.matching import SWEPT, table_request
 from service.application.tables.record import opened_by
 from service.application.tables.view import clock_json
 from service.shx.canonical import format_time
@@ -25,7 +27,12 @@ TERM: Final = timedelta(minutes=10)
 """For how long a seek is open after it was posted or renewed."""
 
 LISTED: Final = 20
-"""Maximum number of own seeks in a list, and of different conditions of open ones."""
+"""Maximum number of own seeks in a list."""
+
+MANY: Final = 100
+"""Number of different conditions from which on their list is retained for KEPT_SECONDS."""
+
+KEPT_SECONDS: Final = 2.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -45,6 +52,7 @@ class Seeks:
     handler: Handler
     changes: TableChanges
     directory: Directory
+    known: list[tuple[float, Sequence[tuple[SeekConditions, int]]]] = field(default_factory=list)
 
     def post(
         self, player: RegisteredPlayer, wanted: SeekRequest, request: Idempotency | None
@@ -64,11 +72,23 @@ class Seeks:
             return []
         return [self._json(seek) for seek in self.directory.seeks_of(player, limit=LISTED)]
 
-    def waiting(self) -> list[dict[str, Any]]:
-        """Return on which conditions players wait, and how many, without their names, as JSON."""
-        now = self.changes.world.now()
-        found = self.directory.seeks_waiting(now=now, limit=LISTED)
-        return [{**_conditions_json(conditions), "players": count} for conditions, count in found]
+    def waiting(self, *, after: int, limit: int) -> tuple[list[dict[str, Any]], int | None]:
+        """
+        Return a page of the conditions on which players wait, and where the next one begins.
+
+        Without names, as JSON. A long list is the same for KEPT_SECONDS: each call would read all
+        open seeks.
+        """
+        until, found = self.known[0] if self.known else (0.0, ())
+        if time.monotonic() >= until:
+            found = self.directory.seeks_waiting(now=self.changes.world.now(), limit=SWEPT)
+            until = time.monotonic() + (KEPT_SECONDS if len(found) >= MANY else 0)
+            self.known[:] = [(until, found)]
+        items = [
+            {**_conditions_json(conditions), "players": count}
+            for conditions, count in found[after : after + limit]
+        ]
+        return items, after + limit if len(found) > after + limit else None
 
     def get(self, player: RegisteredPlayer, seek: UUID) -> dict[str, Any]:
         """Return a seek of a player as JSON; raises Refusal `not-found`."""

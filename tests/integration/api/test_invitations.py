@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from base64 import b64encode
+from base64 import b64encode, urlsafe_b64decode
 from collections.abc import Collection, Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any
@@ -180,7 +180,11 @@ def test_nothing_of_an_invitation_to_a_private_table_reaches_others(
 
 
 def _without_id(answer: Answer) -> bytes:
-    return repr({k: v for k, v in answer.json.items() if k != "request_id"}).encode()
+    found = {k: v for k, v in answer.json.items() if k != "request_id"}
+    if isinstance(found.get("next"), str):  # a position of the own stream, without its time
+        position = urlsafe_b64decode(found["next"] + "=" * (-len(found["next"]) % 4))
+        found["next"] = position[:1] + position[7:]
+    return repr(found).encode()
 
 
 def test_a_table_like_another_invites_its_players(ada: Person, bob: Person) -> None:

@@ -48,7 +48,7 @@ def test_two_players_meet_and_both_hear_of_it(world: World, ada: Person, bob: Pe
         "ends_at": None,
     }
     assert {one["type"] for one in rest} == {"seat_taken", "hand_dealt", "your_turn"}
-    assert ada.get("/v1/seeks").json == {"mine": [ada.get(path).json], "open": []}
+    assert ada.get("/v1/seeks").json == {"mine": [ada.get(path).json], "open": [], "next": None}
     assert problem_of(bob.get(path)) == "not-found"
 
 

@@ -193,7 +193,7 @@ def test_a_seek_expires_unless_it_is_renewed(
     assert status(services, ada, seek) == "expired"
     assert services.seeks.renew(ada, UUID(seek["id"]))["status"] == "expired"
     assert met(services, bob)["status"] == "open"
-    assert services.seeks.waiting()[0]["players"] == 1
+    assert services.seeks.waiting(after=0, limit=9)[0][0]["players"] == 1
 
 
 def test_a_withdrawn_seek_is_not_matched(
@@ -344,7 +344,8 @@ def test_seeks_of_others_are_counted_and_not_shown(
         with pytest.raises(Refusal):
             change(bob, UUID(seek["id"]))
     assert status(services, ada, seek) == "open"
-    [waiting] = services.seeks.waiting()
+    [waiting], following = services.seeks.waiting(after=0, limit=9)
+    assert following is None
     assert waiting == {
         "rulesets": ["leeds"],
         "seats": 2,
@@ -353,3 +354,31 @@ def test_seeks_of_others_are_counted_and_not_shown(
         "players": 1,
     }
     assert services.seeks.of_player(bob.id) == services.seeks.of_player(None) == []
+
+
+def test_conditions_with_most_players_are_listed_first_and_all_on_further_pages(
+    services: Services, deployment: SharedStore, ada: RegisteredPlayer, bob: RegisteredPlayer
+) -> None:
+    """Many conditions of one player hide none on which more players wait."""
+    for seats in (2, 3, 4):
+        post(services, ada, seats=seats)
+        deployment.world.wait(1)
+    post(services, bob, seats=4)
+    first, after = services.seeks.waiting(after=0, limit=2)
+    assert after == 2
+    rest, end = services.seeks.waiting(after=after, limit=2)
+    assert end is None
+    assert [(one["seats"], one["players"]) for one in first + rest] == [(4, 2), (2, 1), (3, 1)]
+
+
+def test_a_long_list_of_conditions_is_read_once_in_a_while(
+    services: Services, ada: RegisteredPlayer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """An anonymous call would else read all open seeks."""
+    monkeypatch.setattr("service.application.tables.seeks.MANY", 1)
+    post(services, ada)
+    assert len(services.seeks.waiting(after=0, limit=9)[0]) == 1
+    post(services, ada, seats=3)
+    assert len(services.seeks.waiting(after=0, limit=9)[0]) == 1
+    services.seeks.known.clear()
+    assert len(services.seeks.waiting(after=0, limit=9)[0]) == 2
