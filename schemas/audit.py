@@ -7,6 +7,7 @@ from marshmallow import fields, validate
 from schemas.moves import MoveSchema
 from schemas.strict_fields import (
     CARD_PATTERN,
+    ME,
     Boolean,
     Chosen,
     Closed,
@@ -20,6 +21,7 @@ from schemas.strict_fields import (
     described,
     list_of,
     page_of,
+    player_or_me,
     seat_field,
     time_field,
 )
@@ -342,12 +344,7 @@ class ShufflesSchema(Closed):
 class BlindChoicesQuery(Closed):
     """The player; by default the caller."""
 
-    player = PatternString(
-        "^(me|[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12})$",
-        "is neither me nor the id of a player",
-        load_default="me",
-        **about("the id of the player, or `me`"),
-    )
+    player = player_or_me(load_default=ME, **about("the id of the player, or `me`"))
 
 
 class BlindChoicesSchema(Closed):

@@ -10,6 +10,7 @@ from typing import Any
 from marshmallow import fields
 
 from schemas.moves import MoveSchema
+from schemas.seeks import SeekSchema
 from schemas.strict_fields import MAX_ERRORS, Chosen, Closed, Integer, about, described
 from schemas.tokens import Scope
 
@@ -115,6 +116,9 @@ class ProblemSchema(Closed):
     legal = fields.List(
         fields.Nested(MoveSchema),
         **about("with `rule-refused`: the caller's legal moves"),
+    )
+    seek = fields.Nested(
+        SeekSchema, **about("with `seek-over`: the seek as it ended, perhaps at a `table`")
     )
     id = fields.UUID(**about("with `dispute-open`: the id of the open dispute"))
     scope = Chosen(*Scope, **about("with `missing-scope`: the scope that the token lacks"))

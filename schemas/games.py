@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from marshmallow import Schema, fields
+from marshmallow import Schema, ValidationError, fields, validates_schema
 
 from schemas.event_fields import EventSchema, OpeningSchema
 from schemas.long_polls import WaitQuery
@@ -26,6 +26,7 @@ from schemas.strict_fields import (
     list_of,
     name_field,
     page_of,
+    player_or_me,
     seat_field,
     time_field,
     viewer_field,
@@ -65,6 +66,15 @@ class HandFilters(Closed):
 
     since = Time(dates=True, load_default=None, **about("hands dealt at this time or later"))
     until = Time(dates=True, load_default=None, **about("hands dealt before this time"))
+    ended_since = Time(
+        dates=True,
+        load_default=None,
+        **about(
+            "hands that ended at this time or later; a repeated pull asks for those since the "
+            "last one, because a hand can end long after it was dealt"
+        ),
+    )
+    ended_until = Time(dates=True, load_default=None, **about("hands that ended before this time"))
     ruleset = name_field("ruleset", load_default=None, **about("hands with this ruleset only"))
     result = Chosen(
         *RESULTS,
@@ -74,12 +84,19 @@ class HandFilters(Closed):
             "shithead, `first`: the player went out first"
         ),
     )
-    with_ = fields.UUID(
+    with_ = player_or_me(
         load_default=None,
-        allow_none=False,
         data_key="with",
-        **about("hands in which this player sat as well"),
+        **about("hands in which this player sat as well, by id, or `me`"),
     )
+
+    @validates_schema
+    def _check_times(self, data: Mapping[str, Any], **_more: Any) -> None:
+        """Refuse a time that is not after the one from which it continues."""
+        for since, until in (("since", "until"), ("ended_since", "ended_until")):
+            first, last = data.get(since), data.get(until)
+            if first is not None and last is not None and first >= last:
+                raise ValidationError(f"is not after `{since}`, so it selects nothing", until)
 
 
 class HandsQuery(HandFilters):
@@ -97,12 +114,7 @@ class GamesQuery(PageQuery, HandFilters):
     """Filters of the list of games."""
 
     table = fields.UUID(load_default=None, allow_none=False, **about("games of this table only"))
-    player = PatternString(
-        "^(me|[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12})$",
-        "is neither me nor the id of a player",
-        load_default=None,
-        **about("games of this player only, by id, or `me`"),
-    )
+    player = player_or_me(load_default=None, **about("games of this player only, by id, or `me`"))
     status = Chosen(
         *Status,
         load_default=None,

@@ -8,8 +8,10 @@ from base64 import b64decode
 from collections.abc import Mapping
 from dataclasses import asdict
 from datetime import UTC, datetime
+from difflib import get_close_matches
 from enum import StrEnum
 from functools import cache
+from itertools import islice
 from typing import Any, TypeVar
 
 from marshmallow import RAISE, Schema, ValidationError, fields, validate
@@ -30,19 +32,32 @@ from service.shx.validators import MAX_SEATS, MAX_TEXT
 MAX_VERSION = 1_000_000
 """Highest version that a request can name; no game has as many events."""
 
+MAX_FIELD = 40
+"""Characters of an unknown field that are compared with known ones."""
+
 MAX_ERRORS = 20
 """Number of errors after which a request is not examined further."""
 
-_DIGITS = re.compile(r"-?[0-9]{1,16}")
+_DIGITS = re.compile(r"-?[0-9]{1,1000}")
 
 
 class Closed(Schema):
-    """A schema that refuses unknown fields."""
+    """A schema that refuses unknown fields, and names the field that was probably meant."""
 
     class Meta:
         """Unknown fields are refused, as the OpenAPI document states."""
 
         unknown = RAISE
+
+    def handle_error(self, error: ValidationError, data: Any, *, many: bool, **_more: Any) -> None:
+        """Add the field with the most similar name to the message about an unknown one."""
+        if many or not isinstance(error.messages, dict) or not isinstance(data, Mapping):
+            return
+        known = {field.data_key or name for name, field in self.load_fields.items()}
+        for name in islice(data.keys() - known, MAX_ERRORS):
+            near = get_close_matches(str(name)[:MAX_FIELD], known - data.keys(), 1)
+            if near and name in error.messages:
+                error.messages[name] = [f"is not known here: `{near[0]}` is"]
 
 
 _Event = TypeVar("_Event")
@@ -294,6 +309,17 @@ def hex_digits(count: int, **more: Any) -> PatternString:
 ID_PATTERN = "[A-Za-z0-9_-]{1,60}"
 
 
+ME = "me"
+"""Names the caller wherever a request names a player."""
+
+PLAYER_PATTERN = "(?:me|[0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12})"
+
+
+def player_or_me(**more: Any) -> PatternString:
+    """Return a field of the id of a player, or `me`."""
+    return PatternString(f"^{PLAYER_PATTERN}$", "is neither me nor the id of a player", **more)
+
+
 def name_field(kind: str, **more: Any) -> PatternString:
     """Return a field for the id of a ruleset or the name of a bot; error messages state `kind`."""
     return PatternString(f"^{ID_PATTERN}$", f"is not the name of a {kind}", **more)
@@ -462,7 +488,7 @@ class PageQuery(Closed):
         CURSOR,
         "is not a cursor of a list",
         load_default=None,
-        **about("`next` of the previous page"),
+        **about("`next` of the previous page; any other text is refused"),
     )
 
 

@@ -11,6 +11,7 @@ from typing import Any, Final, cast
 from flask import Blueprint, Flask, Request, Response
 from flask.sessions import NullSession, SessionInterface
 from flask.typing import ResponseReturnValue
+from werkzeug.exceptions import NotFound
 from werkzeug.middleware.proxy_fix import ProxyFix
 from werkzeug.routing import MapAdapter, Rule
 
@@ -20,6 +21,7 @@ from service.api.audit import audit, statistics
 from service.api.bodies import Application as WsgiApplication
 from service.api.bodies import BodySlots, Environ, RequestBodies, StartResponse
 from service.api.call_threads import CallThreads
+from service.api.connections import ConnectionLimit
 from service.api.context import Context, install, services
 from service.api.conventions.compression import register_compression
 from service.api.conventions.registration import register_conventions
@@ -34,7 +36,12 @@ from service.api.long_poll import RedisListener, Waiting
 from service.api.notes import notes
 from service.api.openapi import make_api
 from service.api.own_stream import own_stream
-from service.api.parsing import caller_address, forwarded_address, present_request
+from service.api.parsing import (
+    caller_address,
+    forwarded_address,
+    malformed,
+    present_request,
+)
 from service.api.players import players
 from service.api.ratings import ratings
 from service.api.rulesets import bots, rulesets
@@ -91,9 +98,16 @@ class _Routes(MapAdapter):
             query_args=None,
         )
         self._cached_route = app.cached_route
+        self._is_doubled = request.environ.get("PATH_INFO", "").startswith("//")
 
     def match(self, *args: Any, **options: Any) -> Any:
-        """Return the route of the request, or of the arguments, as `MapAdapter.match` does."""
+        """
+        Return the route of the request, or of the arguments, as `MapAdapter.match` does.
+
+        A path has one slash at its beginning; werkzeug would leave out further ones.
+        """
+        if self._is_doubled:
+            raise NotFound
         # Only short ones are cached, because callers choose method and path.
         short = len(self.path_info) + len(self.default_method) <= MAX_CACHED_PATH
         if args or options != {"return_rule": True} or not short:
@@ -279,6 +293,7 @@ def create_app(
     # The first one's handler of answers runs last: it logs the answer as it is sent.
     observability.register(app, settings, services.readiness)
     register_compression(app)
+    app.before_request(_refuse_without_host)
     if settings.trusted_proxies:
         app.before_request(_refuse_below_a_path)
     limits.register(app, parts.rate_limits)
@@ -314,7 +329,10 @@ def _wrap(app: Application, settings: Settings, shares: ThreadShares) -> None:
         arriving=Slots("bodies", shares.bodies, per_address=shares.bodies * 5 // 7),
         slow=Slots("slow bodies", shares.slow_bodies),
     )
-    app.outermost = RequestBodies(app.outermost, slots, seconds=settings.body_seconds)
+    connections = ConnectionLimit(settings)
+    app.outermost = RequestBodies(
+        app.outermost, slots, seconds=settings.body_seconds, hang_up=connections.hang_up
+    )
     if settings.trusted_proxies:
         count = settings.trusted_proxies
         inner = _Forwarded(app.outermost, count)
@@ -336,6 +354,13 @@ class _Forwarded:
             if seen is not None:
                 environ["REMOTE_ADDR"] = seen
         return self._app(environ, start_response)
+
+
+def _refuse_without_host() -> None:
+    """Raise Refusal `malformed` for a request of HTTP/1.1 without a host (RFC 9112, 3.2)."""
+    environ = present_request().environ
+    if not environ.get("HTTP_HOST") and environ.get("SERVER_PROTOCOL") == "HTTP/1.1":
+        raise malformed(said("request.no_host"), "Host")
 
 
 def _refuse_below_a_path() -> Response | None:

@@ -209,6 +209,5 @@ def blind_choices(call: Call) -> Response:
 
     Only that player, and referees of disputes against the player, may read it.
     """
-    requested = call.query["player"]
-    player = call.by.id if requested == "me" else UUID(requested)
+    player = call.player_named(call.query["player"]) or call.by.id
     return private(json_response(services().statistics.blind_choices(call.by, player)))

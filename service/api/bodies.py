@@ -22,8 +22,8 @@ GRACE_SECONDS = 0.5
 BYTES_A_SECOND = 1 << 16
 """Received bytes that extend the deadline of a body by one second."""
 
-FLUSH_SECONDS = 0.05
-"""Time for the server to send a refusal before the connection is closed."""
+LINGER_SECONDS = 0.2
+"""Time for a client to close the connection after the refusal of its body."""
 
 MAX_DISCARDED = 1 << 20
 """Maximum number of bytes of a body that are read although the application does not need them."""
@@ -53,20 +53,30 @@ class RequestBodies:
     The server's own `wsgi.input` blocks for as long as the client keeps the connection
     open, and with it the thread of the request. Here a reader thread makes the blocking
     call; the thread of the request waits for it until the deadline at most, and then answers
-    503. `seconds` is the deadline; each 64 KiB received extends it by one second.
+    408. `seconds` is the deadline; each 64 KiB received extends it by one second. The server
+    would go on reading the body for as long as the client keeps the connection open, so
+    `hang_up` closes it a moment later if the client does not.
 
     A body that arrives within half a second needs no slot for slow bodies, so that
     ordinary requests succeed during an attack from the same address.
     """
 
-    def __init__(self, app: Application, slots: BodySlots, *, seconds: float) -> None:
+    def __init__(
+        self,
+        app: Application,
+        slots: BodySlots,
+        *,
+        seconds: float,
+        hang_up: Callable[[str, float], object],
+    ) -> None:
         self._app = app
         self._slots = slots
         self._seconds = seconds
+        self._hang_up = hang_up  # takes the address of the peer, and when the answer was sent
         self._readers = _Readers()
 
     def __call__(self, environ: Environ, start_response: StartResponse) -> Iterable[bytes]:
-        """Answer a request; if its body was abandoned, the connection is closed afterwards."""
+        """Answer a request; after one whose body was abandoned the connection is closed."""
         length = environ.get("CONTENT_LENGTH") or None
         if length in (None, "0") and "HTTP_TRANSFER_ENCODING" not in environ:
             return _buffered(self._app, environ, start_response)
@@ -78,13 +88,35 @@ class RequestBodies:
         def start(status: str, headers: list[tuple[str, str]], *more: Any) -> Any:
             if environ["REQUEST_METHOD"] not in _WITH_BODIES:
                 body.discard()  # before the headers, which differ for a body that was abandoned
-            return start_response(status, _closing(headers) if body.abandoned else headers, *more)
+            return start_response(
+                status, _closing(headers) if body.abandoned is not None else headers, *more
+            )
 
         try:
             answer = _buffered(self._app, environ, start)
         finally:
             body.release()
-        return _ended_early(answer) if body.abandoned else answer
+        if body.abandoned is None:
+            return answer
+        peer = environ.get("werkzeug.proxy_fix.orig", environ).get("REMOTE_ADDR") or ""
+        return self._lingering(answer, body.abandoned, peer)
+
+    def _lingering(self, answer: Iterable[bytes], read: _Read, peer: str) -> Iterator[bytes]:
+        """
+        Yield an answer, then return when the read of its body has ended.
+
+        The server hangs if a request ends while its body is being read.
+        """
+        try:
+            yield b"".join(answer)
+            sent = time.monotonic()
+            if not read.wait(LINGER_SECONDS):
+                self._hang_up(peer, sent)
+                read.wait(LINGER_SECONDS)
+        finally:
+            close = getattr(answer, "close", None)
+            if close is not None:
+                close()
 
 
 class _Body(io.RawIOBase):
@@ -109,7 +141,7 @@ class _Body(io.RawIOBase):
         self._began: float | None = None
         self._received = 0
         self._held: list[tuple[Slots, str]] = []
-        self.abandoned = False
+        self.abandoned: _Read | None = None
 
     def readable(self) -> bool:
         """Return true: a body is readable, not writable or seekable."""
@@ -119,13 +151,14 @@ class _Body(io.RawIOBase):
         """
         Return up to `size` bytes; fewer only at the end of the body or of its connection.
 
-        Raises Refusal `unavailable` if the body arrives too slowly, or if no slot is free.
+        Raises Refusal `body-timeout` if the body arrives too slowly, `unavailable` if no slot is
+        free.
         """
         if size < 0:
             return self.readall()
         if self._left is not None:
             size = min(size, self._left)
-        if not size or self.abandoned:
+        if not size or self.abandoned is not None:
             return b""
         data = self._receive(size)
         self._received += len(data)
@@ -173,13 +206,12 @@ class _Body(io.RawIOBase):
             deadline = self._began + self._seconds + self._received / BYTES_A_SECOND
             if read.wait(deadline - time.monotonic()):
                 return read.data
+            size = BYTES_A_SECOND >> 10
             raise Refusal(
-                "unavailable",
-                said("limit.slow_body", n=f"{self._seconds:g}", size=BYTES_A_SECOND >> 10),
-                retry_after=1,
+                "body-timeout", said("limit.slow_body", n=f"{self._seconds:g}", size=size)
             )
         except Refusal:
-            self.abandoned = True
+            self.abandoned = read
             read.abandon(self._held)
             self._held = []
             raise
@@ -279,27 +311,6 @@ def _buffered(app: Application, environ: Environ, start_response: StartResponse)
 
 
 def _closing(headers: list[tuple[str, str]]) -> list[tuple[str, str]]:
-    """
-    Return the headers of an answer after which the connection closes.
-
-    The server keeps reading a body after the answer, for as long as the client keeps
-    the connection open. It drops the connection if an answer is shorter than its
-    Content-Length, so Content-Length is one byte too large here.
-    """
+    """Return the headers of an answer after which the connection closes."""
     others = [(name, value) for name, value in headers if name.lower() != "connection"]
-    lengthened = [
-        (name, str(int(value) + 1) if name.lower() == "content-length" else value)
-        for name, value in others
-    ]
-    return [*lengthened, ("Connection", "close")]
-
-
-def _ended_early(answer: Iterable[bytes]) -> Iterator[bytes]:
-    """Yield an answer, give the server time to send it, then end one byte early."""
-    try:
-        yield b"".join(answer)
-        time.sleep(FLUSH_SECONDS)
-    finally:
-        close = getattr(answer, "close", None)
-        if close is not None:
-            close()
+    return [*others, ("Connection", "close")]

@@ -34,6 +34,9 @@ The same while few are. A check takes 20 µs, but 0.2 ms if nothing else has run
 STALLED_SECONDS = 60.0
 """Time after which a connection is closed if its client receives none of the waiting bytes."""
 
+ANSWER_SECONDS = 0.5
+"""Greatest time from the end of a request in the application until its answer is sent."""
+
 STALL_CHECK_SECONDS = 5.0
 """Pause between two checks for stalled connections, which take some 20 µs per connection."""
 
@@ -117,6 +120,24 @@ class ConnectionLimit:
         self._waiting = waiting
         return closed
 
+    def hang_up(self, address: str, answered_at: float) -> int:
+        """
+        End the connections from `address` whose last byte was sent at a time; return their number.
+
+        WSGI does not name the connection of a request. One that was answered in the same moment,
+        and has been idle since, is closed with it, as a server may close any idle connection. Only
+        its receiving half is shut down, so the server still sends what it has to send.
+        """
+        age, found = time.monotonic() - answered_at, 0
+        for connection, client in self._connections():
+            with connection, contextlib.suppress(OSError):  # it has just been closed
+                if client != counted_address(address) or _bytes_acknowledged(connection) <= 1:
+                    continue  # a byte is counted for the handshake
+                if abs(_seconds_since_sent(connection) - age) < ANSWER_SECONDS:
+                    connection.shutdown(socket.SHUT_RD)
+                    found += 1
+        return found
+
     def _run(self) -> None:
         due = 0.0
         while True:
@@ -166,6 +187,7 @@ def _descriptors() -> int:
 _TCP_INFO_SIZE = 192
 _BYTES_ACKED = struct.Struct("@120xQ")  # tcpi_bytes_acked of struct tcp_info on Linux
 _BYTES_RECEIVED = struct.Struct("@128xQ")  # tcpi_bytes_received
+_LAST_SENT = struct.Struct("@44xI")  # tcpi_last_data_sent, in milliseconds
 _OWN_DESCRIPTORS = Path("/dev/fd")
 
 
@@ -244,6 +266,13 @@ def _received(connection: socket.socket) -> int:
         return sys.maxsize
     received: int = _BYTES_RECEIVED.unpack_from(info)[0]
     return received
+
+
+def _seconds_since_sent(connection: socket.socket) -> float:
+    """Return the time since the last byte was sent on a connection, on Linux."""
+    info = connection.getsockopt(socket.IPPROTO_TCP, socket.TCP_INFO, _TCP_INFO_SIZE)
+    milliseconds: int = _LAST_SENT.unpack_from(info)[0]
+    return milliseconds / 1000
 
 
 def _bytes_waiting(connection: socket.socket) -> int:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Any
 from uuid import UUID
 
@@ -37,6 +36,9 @@ from service.store.games import GameFilter
 games = blueprint("games", __name__, "Games: one hand each, from the shuffle to the shithead.")
 
 GAME = "/games/<uuid:game_id>"
+MOVED = "/v1/games/{game[id]}/events?after={events[0][seq]}"
+"""The events that a move created, for the header Location."""
+
 MOVE_REFUSALS = ("not-found", "not-seated", "game-over")
 
 
@@ -49,10 +51,15 @@ def _check_seat(caller: Caller, game_id: UUID) -> None:
     present_notes().seat = services().moves.seat_of(caller, game_id)
 
 
-def hand_filters(query: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the filters of a list of hands, for a GameFilter."""
-    names = ("since", "until", "ruleset", "result")
-    return {**{name: query[name] for name in names}, "beside": query["with_"]}
+def hand_filters(call: Call) -> dict[str, Any]:
+    """Return the filters of a list of hands, for a GameFilter; raises `not-found`."""
+    names = ("since", "until", "ended_since", "ended_until", "ruleset", "result")
+    query, beside = call.query, call.player_named(call.query["with_"])
+    if query["ruleset"] is not None:
+        services().rulebook.check_known(query["ruleset"])
+    if beside is not None:
+        services().players.check_known(beside)
+    return {**{name: query[name] for name in names}, "beside": beside}
 
 
 @operation(
@@ -72,14 +79,16 @@ def list_games(call: Call) -> Response:
     Filters combine. `your_turn` states whether the caller may act in a game.
     """
     query = call.query
-    player = query["player"]
+    player = call.player_named(query["player"])
+    if player is not None and player != call.caller.player:
+        services().players.check_known(player)
     items, next_ = services().lists.games(
         call.caller,
         which=GameFilter(
             table=query["table"],
-            player=call.by.id if player == "me" else UUID(player) if player else None,
+            player=player,
             status=query["status"],
-            **hand_filters(query),
+            **hand_filters(call),
         ),
         limit=query["limit"],
         cursor=query["cursor"],
@@ -130,6 +139,7 @@ def game(call: Call, game_id: UUID) -> Response:
         "limit-reached",
         *("not-your-turn", "rule-refused", "unknown-card"),
     ),
+    location=MOVED,
     tagged=True,
     deferred=True,
     admits=_check_seat,
@@ -160,6 +170,7 @@ def move(call: Call, game_id: UUID) -> Response:
     repeats=Repeats.ANSWERED,
     refuses=(*MOVE_REFUSALS, "entropy-refused"),
     headers=(InviteHeaders,),
+    location=MOVED,
     tagged=True,
     deferred=True,
     admits=_check_seat,
@@ -194,6 +205,7 @@ def entropy(call: Call, game_id: UUID) -> Response:
     repeats=Repeats.ANSWERED,
     refuses=(*MOVE_REFUSALS, "not-lost"),
     headers=(InviteHeaders,),
+    location=MOVED,
     tagged=True,
     admits=_check_seat,
 )

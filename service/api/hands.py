@@ -36,7 +36,7 @@ hands = blueprint("hands", __name__, "The hands of a player in bulk.")
 @operation(
     hands,
     "GET",
-    "/players/<uuid:player_id>/hands",
+    "/players/<player:player_id>/hands",
     query=HandsQuery,
     answer=None,
     produces=(NDJSON,),
@@ -58,7 +58,7 @@ def list_hands(call: Call, player_id: UUID) -> Response:
 @operation(
     hands,
     "GET",
-    "/players/<uuid:player_id>/hands.tar",
+    "/players/<player:player_id>/hands.tar",
     query=HandsQuery,
     answer=None,
     produces=(TAR,),
@@ -97,7 +97,7 @@ def _sent(call: Call, player: UUID, read: Read, media_type: str) -> Response:
     slot = slot_for_stream(call.caller.player)
     release = partial(parts.streams.release, slot)  # does nothing the second time
     try:
-        which = GameFilter(player=player, **hand_filters(call.query))
+        which = GameFilter(player=player, **hand_filters(call))
         pieces = _limited(
             read(_kept(call.caller), which, call.query["cursor"], _admit(call)),
             SentWork(parts.long_games, caller_address()),

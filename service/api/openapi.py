@@ -17,9 +17,9 @@ from apispec.ext.marshmallow.openapi import OpenAPIConverter
 from flask import Blueprint, Flask, Response
 from flask_smorest.spec import FlaskPlugin
 from marshmallow import Schema, fields
-from werkzeug.routing import BaseConverter
+from werkzeug.routing import BaseConverter, UUIDConverter
 
-from schemas.strict_fields import ID_PATTERN, OneOf
+from schemas.strict_fields import ID_PATTERN, ME, PLAYER_PATTERN, OneOf
 from schemas.tables import BotSeatSchema, Dealing, SeatRequestField
 from schemas.webhooks import WebhookEventSchema, WebhookPingSchema
 from service.api.answer_headers import HEADERS
@@ -177,12 +177,25 @@ class NameConverter(BaseConverter):
     regex = ID_PATTERN
 
 
+class PlayerConverter(UUIDConverter):
+    """The id of a player in a path, or `me`, which an operation replaces by the caller's id."""
+
+    regex = f"(?:{ME}|{UUIDConverter.regex})"
+
+    def to_python(self, value: str) -> Any:
+        """Return the id, or `me`."""
+        return value if value == ME else super().to_python(value)
+
+
 def make_api(app: Flask, limits: Mapping[str, Any]) -> ApiDocument:
     """Return the document of an application with its limits, without operations yet."""
     routes, schemas = FlaskPlugin(), Plugin(schema_name_resolver=schema_name)
-    app.url_map.converters["name"] = NameConverter
+    app.url_map.converters.update(name=NameConverter, player=PlayerConverter)
     routes.register_converter(
         NameConverter, lambda _: {"type": "string", "pattern": f"^{ID_PATTERN}$"}
+    )
+    routes.register_converter(
+        PlayerConverter, lambda _: {"type": "string", "pattern": f"^{PLAYER_PATTERN}$"}
     )
     more = {
         "info": {

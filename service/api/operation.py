@@ -18,7 +18,7 @@ from msgspec import Struct
 from werkzeug.exceptions import HTTPException
 
 from schemas.errors import ProblemSchema, pointers
-from schemas.strict_fields import Closed
+from schemas.strict_fields import ME, Closed
 from schemas.tokens import Scope
 from service.api import problems
 from service.api.answer_headers import LIMIT_HEADERS
@@ -174,6 +174,12 @@ class Call(Struct, frozen=True, kw_only=True):
         """Return the authenticated player; raises `unauthorized` for an anonymous caller."""
         return required(self.player)
 
+    def player_named(self, name: str | None) -> UUID | None:
+        """Return the player whom a query names by id or as `me`; raises `unauthorized`."""
+        if name is None:
+            return None
+        return self.by.id if name == ME else UUID(name)
+
     @property
     def token(self) -> str:
         """Return the bearer token; raises `unauthorized` for an anonymous caller."""
@@ -284,6 +290,7 @@ def operation(
             empty = status == HTTPStatus.NO_CONTENT
             media_type = produces[0] if empty else negotiated_type(produces)
             read = _first_read(token, scope, repeats, path.get("game_id"), deferred=deferred)
+            path = _naming_caller(path, read.player)
             with _limited_work(read.player):
                 try:
                     stored = read.first_answer() if read.confirmed else None
@@ -336,6 +343,13 @@ def _first_read(
         raise
     _admit(read, scope, deferred=deferred)
     return read
+
+
+def _naming_caller(path: dict[str, Any], player: RegisteredPlayer | None) -> dict[str, Any]:
+    """Return the parameters of a path with the caller's id for `me`; raises `unauthorized`."""
+    if path.get("player_id") != ME:
+        return path
+    return {**path, "player_id": required(player).id}
 
 
 def _admit(read: RequestRead, scope: Scope | None, *, deferred: bool) -> None:
@@ -504,7 +518,7 @@ def _refusals(
     if repeats is Repeats.ANSWERED:
         codes.add("idempotency-conflict")
     if has_body:
-        codes |= {"too-large", "unsupported-media-type", "invalid-body"}
+        codes |= {"body-timeout", "too-large", "unsupported-media-type", "invalid-body"}
     by_status: dict[int, list[str]] = {}
     for code in sorted(codes):
         is_of_a_move = "not-your-turn" in codes and code in problems.OF_A_MOVE
@@ -547,7 +561,7 @@ def _may_be_missing(schema: type[Schema]) -> bool:
 
 
 _PATH_PARAMETERS: Mapping[str, str] = {
-    "player_id": "the id of a player",
+    "player_id": "the id of a player, or `me`: the caller",
     "ruleset_id": "the id of a ruleset",
     "seek_id": "the id of a seek",
     "table_id": "the id of a table",

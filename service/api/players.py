@@ -187,7 +187,7 @@ def list_blocks(call: Call) -> Response:
 @operation(
     players,
     "PUT",
-    f"{BLOCKS}/<uuid:player_id>",
+    f"{BLOCKS}/<player:player_id>",
     answer=BlockSchema,
     token=Token.NEEDED,
     scope=Scope.ACCOUNT,
@@ -206,7 +206,7 @@ def block(call: Call, player_id: UUID) -> Response:
 @operation(
     players,
     "DELETE",
-    f"{BLOCKS}/<uuid:player_id>",
+    f"{BLOCKS}/<player:player_id>",
     answer=None,
     status=204,
     token=Token.NEEDED,

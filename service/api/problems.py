@@ -140,6 +140,12 @@ PROBLEMS: Mapping[str, ProblemType] = {
         "dispute of the caller. Waiting alone does not help. The limits are in `x-limits` of the "
         "API document.",
     ),
+    "seek-over": _type(
+        HTTPStatus.CONFLICT,
+        "The seek is over",
+        "Only an open seek can be renewed or withdrawn. `seek` is the seek as it ended: `matched` "
+        "means that the caller sits at its `table`.",
+    ),
     "not-lost": _type(
         HTTPStatus.CONFLICT,
         "No restore lost this move",
@@ -158,6 +164,12 @@ PROBLEMS: Mapping[str, ProblemType] = {
         "The version is outdated",
         "The game or table has moved on since the version that the caller has seen. `version` is "
         "the present one: fetch it again, then decide again.",
+    ),
+    "body-timeout": _type(
+        HTTPStatus.REQUEST_TIMEOUT,
+        "The body arrived too slowly",
+        "The server waits some seconds for a body, and one more for each 64 KiB of it. The "
+        "request had no effect, and the connection is closed: repeat it.",
     ),
     "too-large": _type(
         HTTPStatus.REQUEST_ENTITY_TOO_LARGE,
@@ -260,6 +272,7 @@ _OF_STATUS: Mapping[int, str] = {
     404: "not-found",
     405: "method-not-allowed",
     406: "not-acceptable",
+    408: "body-timeout",
     413: "too-large",
     415: "unsupported-media-type",
     429: "rate-limited",
@@ -435,8 +448,8 @@ def _malformed_id() -> Sentence | None:
         if any(segment != part for segment, part in pairs if not segment.startswith("<")):
             continue
         for segment, part in pairs:
-            if segment.startswith("<uuid:") and not _UUID.fullmatch(part):
-                name = segment.removeprefix("<uuid:").removesuffix("_id>")
+            if segment.startswith(("<uuid:", "<player:")) and not _UUID.fullmatch(part):
+                name = segment.partition(":")[2].removesuffix("_id>")
                 return said("request.no_id", text=repr(part[:_SHOWN]), what=name)
     return None
 

@@ -93,13 +93,13 @@ def get_seek(call: Call, seek_id: UUID) -> Response:
     answer=SeekSchema,
     token=Token.NEEDED,
     scope=Scope.PLAY,
-    refuses=("not-found",),
+    refuses=("not-found", "seek-over"),
 )
 def renew_seek(call: Call, seek_id: UUID) -> Response:
     """
     Let an open seek of the caller expire in 10 minutes from now, and return it.
 
-    A seek that is over stays as it is: `status` has its end.
+    One that is over is refused with `seek-over`, and stays as it is.
     """
     return private(json_response(services().seeks.renew(call.by, seek_id)))
 
@@ -111,12 +111,13 @@ def renew_seek(call: Call, seek_id: UUID) -> Response:
     answer=SeekSchema,
     token=Token.NEEDED,
     scope=Scope.PLAY,
-    refuses=("not-found",),
+    refuses=("not-found", "seek-over"),
 )
 def withdraw_seek(call: Call, seek_id: UUID) -> Response:
     """
     Withdraw an open seek of the caller, and return it.
 
-    It may have been matched before: then `status` is `matched`, and the caller sits at `table`.
+    It may have been matched before: then it is refused with `seek-over`, whose `seek` has the
+    `table` at which the caller sits.
     """
     return private(json_response(services().seeks.withdraw(call.by, seek_id)))

@@ -105,6 +105,7 @@ def _request(body: Mapping[str, Any]) -> TableRequest:
     "/tables",
     query=TablesQuery,
     answer=TablePageSchema,
+    refuses=("not-found",),
     headers=(InviteHeaders,),
     replica=True,
 )
@@ -117,6 +118,8 @@ def list_tables(call: Call) -> Response:
     query = call.query
     if query["mine"]:
         required(call.player)
+    if query["ruleset"] is not None:
+        services().rulebook.check_known(query["ruleset"])
     items, next_ = services().lists.tables(
         call.caller,
         status=query["status"],
@@ -173,6 +176,7 @@ def table(call: Call, table_id: UUID) -> Response:
     repeats=Repeats.ANSWERED,
     refuses=("not-found", "seat-taken", "hand-running", "forbidden", "limit-reached"),
     headers=(InviteHeaders,),
+    location="/v1/tables/{id}",
     tagged=True,
 )
 def sit(call: Call, table_id: UUID) -> Response:
@@ -359,7 +363,7 @@ def list_sent(call: Call, table_id: UUID) -> Response:
 @operation(
     tables,
     "PUT",
-    f"{INVITATIONS}/<uuid:player_id>",
+    f"{INVITATIONS}/<player:player_id>",
     answer=SentInvitationSchema,
     token=Token.NEEDED,
     scope=Scope.PLAY,
@@ -379,7 +383,7 @@ def invite(call: Call, table_id: UUID, player_id: UUID) -> Response:
 @operation(
     tables,
     "DELETE",
-    f"{INVITATIONS}/<uuid:player_id>",
+    f"{INVITATIONS}/<player:player_id>",
     answer=None,
     status=204,
     token=Token.NEEDED,

@@ -63,6 +63,7 @@ def list_tokens(call: Call) -> Response:
     scope=Scope.ACCOUNT,
     repeats=Repeats.REFUSED,
     refuses=("limit-reached",),
+    location="/v1/players/me/tokens/{id}",
 )
 def issue(call: Call) -> Response:
     """

@@ -51,6 +51,11 @@ class Players:
         )
         return {"id": str(identity), "name": name, "token": token, "recovery": recovery}
 
+    def check_known(self, player: UUID) -> None:
+        """Raise Refusal `not-found` if there is no such player, or none any more."""
+        if self.directory.player(player) is None:
+            raise not_found("player")
+
     def by_token(self, token: str) -> RegisteredPlayer | None:
         """Return the player of a token; None for an unknown or expired token."""
         row = self.directory.player_by_token(digest(token))

@@ -342,6 +342,11 @@ class Rulebook:
             raise Refusal("ruleset-refused", said("request.name_only"))
         raise invalid(at, said("request.unknown_ruleset"))
 
+    def check_known(self, identity: str) -> None:
+        """Raise Refusal `not-found` for a ruleset that is neither playable nor known by name."""
+        if self.find(identity) is None and identity not in known_by_name():
+            raise not_found("ruleset")
+
     def text(self, identity: str, rule: str) -> str:
         """Return the text of a statement of a ruleset, empty if it has none."""
         found = self.find(identity)

@@ -218,7 +218,13 @@ class Player:
         after = ""
         while seek["status"] == "open":
             after = self.api.get(f"/players/me/stream?wait={WAIT}{after}")["next"]
-            seek, after = self.api.post(f"/seeks/{seek['id']}/renew", {}), f"&after={after}"
+            after = f"&after={after}"
+            try:
+                seek = self.api.post(f"/seeks/{seek['id']}/renew", {})
+            except Refused as refused:
+                if refused.kind != "seek-over":
+                    raise
+                seek = refused.problem["seek"]
         if seek["table"] is None:
             return None
         return self._store_share(self.table(UUID(seek["table"])))

@@ -134,6 +134,8 @@ class GameFilter:
     status: str | None = None
     since: datetime | None = None  # dealt then or later
     until: datetime | None = None  # dealt before
+    ended_since: datetime | None = None  # ended then or later
+    ended_until: datetime | None = None  # ended before
     result: str | None = None  # as in sql/functions/result_is.sql; `lost` and `first` of `player`
     beside: UUID | None = None  # another player in the same game
     over: bool = False  # only with `player`: games that are over
@@ -214,7 +216,8 @@ class GameRepository(Repository):
         """
         after = cursor or START
         asked = (viewer, everything, which.ruleset, which.status, after.at, after.id, limit + 1)
-        more = (which.since, which.until, which.result, which.beside)
+        dealt, ended = (which.since, which.until), (which.ended_since, which.ended_until)
+        more = (*dealt, which.result, which.beside, *ended)
         if which.table is not None:
             of = (which.table, which.player, invite)
             rows = self._database.fetch("list_games_of_table", *asked, *of, *more)

@@ -35,6 +35,7 @@ WHERE game_id = $1::uuid
 -- $1 … $7 as in list_games, $8 table, $9 player or null,
 -- $10 SHA-256 of an invite or null
 -- $11 since or null, $12 until or null, $13 result or null (result_is), $14 another player or null
+-- $15 and $16 since and until for the end of a game
 SELECT
     game_id, table_id, hand, ruleset_id, status, version, turn, dealer,
     created_at, ended_at, reason, shithead, places, public, back, seats
@@ -59,13 +60,15 @@ WHERE g.table_id = $8::uuid
     AND ($14::uuid IS NULL OR EXISTS (
         SELECT FROM game_seats o WHERE o.game_id = g.game_id AND o.player_id = $14::uuid
     ))
+    AND ($15::timestamptz IS NULL OR g.ended_at >= $15::timestamptz)
+    AND ($16::timestamptz IS NULL OR g.ended_at < $16::timestamptz)
 ORDER BY g.created_at DESC, g.game_id DESC
 LIMIT $7::bigint
 
 -- list_games_of_player: a page of the games of a player, newest first.
 -- $1 … $7 as in list_games, $8 player, $9 SHA-256 of an invite or null
 -- $10 since or null, $11 until or null, $12 result or null (result_is), $13 another player or null,
--- $14 whether only games that are over are listed
+-- $14 and $15 since and until for the end of a game, $16 whether only games that are over are listed
 SELECT
     g.game_id, table_id, hand, ruleset_id, status, version, turn, dealer,
     created_at, ended_at, reason, shithead, places, public, back, seats
@@ -78,7 +81,7 @@ WHERE own.player_id = $8::uuid
     )
     AND ($3::text IS NULL OR g.ruleset_id = $3::text)
     AND ($4::text IS NULL OR g.status = $4::text)
-    AND (NOT $14::boolean OR g.status IN ('ended', 'aborted'))
+    AND (NOT $16::boolean OR g.status IN ('ended', 'aborted'))
     AND ($10::timestamptz IS NULL OR g.created_at >= $10::timestamptz)
     AND ($11::timestamptz IS NULL OR g.created_at < $11::timestamptz)
     AND (
@@ -89,6 +92,8 @@ WHERE own.player_id = $8::uuid
     AND ($13::uuid IS NULL OR EXISTS (
         SELECT FROM game_seats o WHERE o.game_id = g.game_id AND o.player_id = $13::uuid
     ))
+    AND ($14::timestamptz IS NULL OR g.ended_at >= $14::timestamptz)
+    AND ($15::timestamptz IS NULL OR g.ended_at < $15::timestamptz)
 ORDER BY own.dealt_at DESC, own.game_id DESC
 LIMIT $7::bigint
 
@@ -97,6 +102,7 @@ LIMIT $7::bigint
 -- $4 status or null, $5 and $6 time and id of the last row of the previous page, $7 row limit,
 -- $8 SHA-256 of an invite or null
 -- $9 since or null, $10 until or null, $11 result or null (result_is), $12 another player or null
+-- $13 and $14 since and until for the end of a game
 SELECT
     game_id, table_id, hand, ruleset_id, status, version, turn, dealer,
     created_at, ended_at, reason, shithead, places, public, back, seats
@@ -117,6 +123,8 @@ WHERE (g.created_at, g.game_id) < ($5::timestamptz, $6::uuid)
     AND ($12::uuid IS NULL OR EXISTS (
         SELECT FROM game_seats o WHERE o.game_id = g.game_id AND o.player_id = $12::uuid
     ))
+    AND ($13::timestamptz IS NULL OR g.ended_at >= $13::timestamptz)
+    AND ($14::timestamptz IS NULL OR g.ended_at < $14::timestamptz)
 ORDER BY g.created_at DESC, g.game_id DESC
 LIMIT $7::bigint
 

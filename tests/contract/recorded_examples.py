@@ -24,10 +24,12 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
 from service.api.app import create_app
 from service.api.operation import BODY_BYTES
+from service.application.errors import Refusal
 from service.application.quotas import QUOTAS
 from service.bootstrap import Services
 from service.domain.dispute import Periods
 from service.keys import Keyring
+from service.replay.sentences import said
 from service.runtime.config import Settings
 from service.shx.canonical import format_time
 from service.shx.moves import intent, sign_intent, sign_key_change
@@ -310,6 +312,7 @@ def _seek(recorder: Recorder, token: str) -> None:
     recorder.done("GET", path, by=token)
     recorder.done("POST", f"{path}/renew", {}, by=token)
     recorder.done("DELETE", path, by=token)
+    recorder.refused("seek-over", "DELETE", path, by=token)
 
 
 def _play(recorder: Recorder, people: dict[str, Any]) -> str:
@@ -532,6 +535,9 @@ def _further_problems(recorder: Recorder, people: dict[str, Any]) -> None:
     client = recorder.app.test_client()
     with client.get(stream, buffered=False):
         recorder.refused("unavailable", "GET", stream)
+    slow = Refusal("body-timeout", said("limit.slow_body", n="20", size=64))
+    with patch("service.api.operation.json_body", side_effect=slow):
+        recorder.refused("body-timeout", "POST", "/v1/players", {"name": "Eve"})
     with patch.dict(QUOTAS, [numbered(QuotaKind.TABLES, 2)]):
         recorder.refused("limit-reached", "POST", "/v1/tables", PLAIN, by=eve)
     few = Settings(database_url="", origin=ORIGIN, rate_limits=True, calls_per_address=1)

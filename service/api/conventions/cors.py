@@ -11,6 +11,7 @@ from service.api.parsing import present_request
 CORS_EXPOSED = (
     *("ETag", "Location", "Retry-After", "X-Request-ID", "Idempotency-Replayed"),
     *("Allow", "WWW-Authenticate", "Content-Disposition", "RateLimit", "RateLimit-Policy"),
+    *("Link", "Deprecation", "Sunset"),
 )
 """Response headers that a page of a permitted origin can read, beside the safelisted ones."""
 
@@ -24,36 +25,28 @@ PREFLIGHT_SECONDS = 600
 """How long a browser may cache the answer to a preflight request."""
 
 
-EMBEDDED = frozenset(
-    {
-        *("pages.embed", "assets.asset"),
-        *("games.game", "replay.frames", "stream.follow", "events.list_events"),
-    }
-)
-"""
-What a page in a frame of another site needs: itself, files, and reads of a public hand.
-
-It follows the hand by the stream, and polls the events if a proxy holds streams back.
-
-Its sandbox has the origin `null`, so every page of every site may read them.
-"""
+EMBEDDED = frozenset({"pages.embed", "assets.asset"})
+"""The page for a frame of another site, and its files; its sandbox has the origin `null`."""
 
 
 def open_to_every_origin(response: Response) -> None:
     """
-    Let the pages of every origin read an answer that everybody gets.
+    Let the pages of every origin read an answer that everybody gets: any read without a token.
 
-    Answers that depend on a token or an invite stay closed. No preflight request is answered, so
-    such a page cannot send a token, an invite or a body, and no other call has this header.
+    There are no cookies, so such a page reads what every program reads. Answers that depend on a
+    token or an invite stay closed. No preflight request is answered, so such a page cannot send a
+    token, an invite or a body.
     """
     present = present_request()
-    if present.endpoint not in EMBEDDED or present.method not in ("GET", "HEAD"):
+    is_open = present.path.startswith("/v1/") or present.endpoint in EMBEDDED
+    if not is_open or present.method not in ("GET", "HEAD"):
         return
     sent = present.environ
     is_anonymous = "HTTP_AUTHORIZATION" not in sent and INVITE_VARIABLE not in sent
     # A cache may answer others with an immutable public answer to a caller with a token.
     if is_anonymous or response.headers.get("Cache-Control", "").startswith("public"):
         response.headers.setdefault("Access-Control-Allow-Origin", "*")
+        response.headers.setdefault("Access-Control-Expose-Headers", "*")
 
 
 def register_cors(app: Flask, origins: frozenset[str]) -> None:

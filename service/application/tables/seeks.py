@@ -19,6 +19,7 @@ from service.application.tables.commands import TableChanges
 from service.application.tables.matching import SWEPT, table_request
 from service.application.tables.record import opened_by
 from service.application.tables.view import clock_json
+from service.replay.sentences import said
 from service.shx.canonical import format_time
 from service.store.directory import Directory
 from service.store.seeks import Seek, SeekConditions
@@ -98,15 +99,30 @@ class Seeks:
         return self._json(found)
 
     def renew(self, player: RegisteredPlayer, seek: UUID) -> dict[str, Any]:
-        """Begin the term of an open seek again, and return the seek; raises `not-found`."""
+        """
+        Begin the term of an open seek again, and return the seek.
+
+        Raises Refusal `not-found`, or `seek-over` with the seek as it ended.
+        """
         now = self.changes.world.now()
-        self.directory.renew_seek(seek, player.id, at=now, until=now + TERM)
-        return self.get(player, seek)
+        done = self.directory.renew_seek(seek, player.id, at=now, until=now + TERM)
+        return self._changed(player, seek, done=done)
 
     def withdraw(self, player: RegisteredPlayer, seek: UUID) -> dict[str, Any]:
-        """End an open seek, and return it; it may have been matched before; raises `not-found`."""
-        self.directory.withdraw_seek(seek, player.id, at=self.changes.world.now())
-        return self.get(player, seek)
+        """
+        End an open seek, and return it.
+
+        Raises Refusal `not-found`, or `seek-over` with the seek as it ended before.
+        """
+        done = self.directory.withdraw_seek(seek, player.id, at=self.changes.world.now())
+        return self._changed(player, seek, done=done)
+
+    def _changed(self, player: RegisteredPlayer, seek: UUID, *, done: bool) -> dict[str, Any]:
+        """Return a seek that was changed; raises `seek-over` for one that was over before."""
+        found = self.get(player, seek)
+        if not done:
+            raise Refusal("seek-over", said("request.seek_over"), seek=found)
+        return found
 
     def add(self, seek: Seek) -> dict[str, Any]:
         """Add a seek, unless it or an equal one exists, and return it as it is then."""

@@ -60,6 +60,25 @@ def test_faults_have_one_style(ada: Person, path: str, body: Any) -> None:
         assert not message.endswith("."), (at, message)
 
 
+def test_an_unknown_field_is_answered_with_the_one_that_was_meant(ada: Person) -> None:
+    table = ada.post("/v1/tables", {"rulesets": "leeds", "seats": TABLE["seats"]})
+    assert errors_of(table)["/rulesets"] == "is not known here: `ruleset` is"
+    seek = ada.post("/v1/seeks", {"ruleset": "leeds", "seats": 2})
+    assert errors_of(seek)["/ruleset"] == "is not known here: `rulesets` is"
+    far = ada.post("/v1/tables", {**TABLE, "more": 1, "clock": {"turn_second": 1}})
+    assert errors_of(far)["/more"] == "is not known here"
+    assert errors_of(far)["/clock/turn_second"] == "is not known here: `turn_seconds` is"
+    query = ada.get("/v1/games?resultt=lost")
+    assert query.json["errors"][0]["message"] == "is not known here: `result` is"
+
+
+def test_a_large_number_in_a_query_is_a_number_out_of_range(world: World) -> None:
+    for large in ("201", str(2**63), str(2**64), "9" * 400):
+        answer = world.get(f"/v1/bots?limit={large}")
+        assert problem_of(answer) == "malformed"
+        assert answer.json["errors"][0]["message"] == "is not from 1 to 200", large
+
+
 @pytest.mark.parametrize("body", [{"type": "none"}, {"type": 7}, {}, {"cards": ["7c"]}])
 def test_a_move_without_a_valid_type_lists_the_types(ada: Person, body: Any) -> None:
     answer = ada.post(f"{ada.game()}/moves", body)

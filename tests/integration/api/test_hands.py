@@ -84,7 +84,9 @@ def test_filters_combine_and_are_those_of_the_list_of_games(ada: Person, bob: Pe
         ("result=lost", "result"),
         ("since=2026-13-01", "since"),
         ("until=yesterday", "until"),
-        ("with=me", "with"),
+        ("with=mine", "with"),
+        ("since=2026-11-02&until=2026-11-02", "until"),
+        ("ended_since=2026-11-02&ended_until=2026-11-01T23:00:00Z", "ended_until"),
         ("result=won", "result"),
     ):
         answer = bob.get(f"/v1/games?{query}")
@@ -94,6 +96,48 @@ def test_filters_combine_and_are_those_of_the_list_of_games(ada: Person, bob: Pe
         alone,
         both,
     }
+    nobody = "00000000-0000-4000-8000-000000000000"
+    for query in ("ruleset=nope", f"with={nobody}", f"player={nobody}"):
+        assert problem_of(bob.get(f"/v1/games?{query}")) == "not-found", query
+    assert problem_of(bob.get("/v1/tables?ruleset=nope")) == "not-found"
+    assert bob.get("/v1/games?ruleset=leeds&result=aborted").json["items"] == []
+
+
+def test_a_pull_by_the_end_misses_no_hand_that_was_dealt_earlier(ada: Person) -> None:
+    """A hand that was dealt first and ends last is in the pull after the one of the other hand."""
+    long = ada.table()["game"]
+    first = given_up(ada)["game"]
+    [line] = lines_of(ada, ada)
+    pulled_until = line["ended_at"]
+    ada.post(f"/v1/games/{long}/moves", {"type": "forfeit"})
+    ended = {line["id"]: line["ended_at"] for line in lines_of(ada, ada)}
+    assert ended[long] > pulled_until == ended[first]
+    later = f"ended_since={ended[long]}"
+    assert [one["id"] for one in lines_of(ada, ada, f"?{later}")] == [long]
+    assert [one["id"] for one in lines_of(ada, ada, f"?ended_until={ended[long]}")] == [first]
+    for of in ("", f"&player={ada.id}", f"&table={ada.get(f'/v1/games/{long}').json['table']}"):
+        listed = ada.get(f"/v1/games?{later}{of}").json["items"]
+        assert [one["id"] for one in listed] == [long], of
+    assert lines_of(ada, ada, f"?since={ended[long]}") == [], "it was dealt before"
+
+
+def test_me_names_the_caller_wherever_a_player_is_named(
+    world: World, ada: Person, bob: Person
+) -> None:
+    table = ada.table("open", invited=[bob.id])
+    own = given_up(ada)["game"]
+    assert (
+        ada.get("/v1/players/me/hands").get_data()
+        == ada.get(f"/v1/players/{ada.id}/hands").get_data()
+    )
+    assert ada.get("/v1/players/me/hands.tar").status_code == 200
+    assert problem_of(world.get("/v1/players/me/hands")) == "unauthorized"
+    assert problem_of(world.get("/v1/games?with=me")) == "unauthorized"
+    assert [one["id"] for one in ada.get("/v1/games?with=me&result=forfeit").json["items"]] == [own]
+    declined = bob.call("DELETE", f"/v1/tables/{table['id']}/invitations/me")
+    assert declined.status_code == 204
+    assert problem_of(bob.call("PUT", "/v1/players/me/blocks/me")) == "forbidden"
+    assert problem_of(bob.get("/v1/players/mine/hands")) == "not-found"
 
 
 def test_a_broken_answer_is_continued_from_the_cursor_of_any_line(

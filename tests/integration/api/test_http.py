@@ -21,6 +21,16 @@ def test_every_answer_has_an_id(world: World) -> None:
     assert world.get("/v1/bots", headers=headers).headers["X-Request-ID"] == "from-my-proxy"
 
 
+def test_a_path_begins_with_one_slash_and_a_request_names_its_host(world: World) -> None:
+    for path in ("//v1/bots", "///v1/bots", "/v1//bots"):
+        answer = world.client.open("/", environ_overrides={"PATH_INFO": path})
+        assert answer.status_code == 404, path
+    for version, status in (("HTTP/1.1", 400), ("HTTP/1.0", 200)):
+        environ = {"HTTP_HOST": "", "SERVER_PROTOCOL": version}
+        answer = world.client.open("/v1/bots", environ_overrides=environ)
+        assert answer.status_code == status, version
+
+
 def test_an_etag_states_the_version_and_a_known_one_gets_304(ada: Person) -> None:
     table = ada.table()
     for path in (f"/v1/games/{table['game']}", f"/v1/tables/{table['id']}"):

@@ -58,10 +58,20 @@ def test_a_seek_is_renewed_and_withdrawn(ada: Person) -> None:
     renewed = ada.post(f"{path}/renew")
     assert renewed.status_code == 200
     assert renewed.json["expires_at"] > first["expires_at"]
-    for _ in range(2):
-        ended = ada.call("DELETE", path)
-        assert (ended.status_code, ended.json["status"]) == (200, "withdrawn")
-    assert ada.post(f"{path}/renew").json["status"] == "withdrawn"
+    ended = ada.call("DELETE", path)
+    assert (ended.status_code, ended.json["status"]) == (200, "withdrawn")
+    for again in (ada.call("DELETE", path), ada.post(f"{path}/renew")):
+        assert (again.status_code, problem_of(again)) == (409, "seek-over")
+        assert again.json["seek"] == ended.json
+
+
+def test_who_withdraws_a_matched_seek_learns_the_table(ada: Person, bob: Person) -> None:
+    path = f"/v1/seeks/{seek(ada)['id']}"
+    table = seek(bob)["table"]
+    for late in (ada.call("DELETE", path), ada.post(f"{path}/renew")):
+        assert problem_of(late) == "seek-over"
+        assert late.json["seek"] == ada.get(path).json
+        assert late.json["seek"]["table"] == table is not None
 
 
 def test_a_repeated_request_gets_the_same_seek(ada: Person) -> None:

@@ -59,7 +59,15 @@ def test_a_created_resource_is_answered_with_its_location(world: World, ada: Per
         assert PurePosixPath(made.headers["Location"]).is_absolute()
         assert ada.get(made.headers["Location"]).status_code == 200
     moved = ada.post(f"{dealt.headers['Location']}/moves", {"type": "ready"})
-    assert "Location" not in moved.headers
+    assert ada.get(moved.headers["Location"]).json["items"][0] == moved.json["events"][0]
+    token = ada.post("/v1/players/me/tokens", {"name": "second"})
+    assert ada.call("DELETE", token.headers["Location"]).status_code == 204
+
+
+def test_a_seat_is_answered_with_the_location_of_its_table(ada: Person, bob: Person) -> None:
+    table = ada.table("open", deal=False)
+    seated = bob.post(f"/v1/tables/{table['id']}/seats")
+    assert seated.headers["Location"] == f"/v1/tables/{table['id']}"
 
 
 def test_an_answer_without_a_body_has_no_content_type(ada: Person) -> None:

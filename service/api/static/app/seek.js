@@ -76,6 +76,7 @@ async function wait(seek) {
     } catch (problem) {
       if (!(problem instanceof Problem)) throw problem;
       if (problem.status === 404 || problem.status === 401) break; // its player is another one now
+      seek = problem.body.seek ?? seek; // it is over
     }
   }
   if (seek.table) return goTo(seek.table);
@@ -118,8 +119,12 @@ addEventListener("pagehide", () => {
 /** Withdraw the seeks of this player, and go to the table of one that was matched before. */
 export async function withdraw() {
   for (const { id } of await openSeeks()) {
-    const over = await call("DELETE", `/v1/seeks/${id}`, {});
-    if (over.table) return goTo(over.table);
+    try {
+      await call("DELETE", `/v1/seeks/${id}`, {});
+    } catch (problem) {
+      if (!(problem instanceof Problem && problem.body.seek)) throw problem;
+      if (problem.body.seek.table) return goTo(problem.body.seek.table);
+    }
   }
   end();
 }
