@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from marshmallow import Schema, ValidationError, fields, pre_load, validate
+from marshmallow import Schema, ValidationError, fields, pre_load, validate, validates_schema
 
 from schemas.events import read_fields
 from schemas.strict_fields import (
@@ -188,10 +188,13 @@ class TableRequestSchema(Closed):
             others = [name for name in data if name != "like"]
             if "like" in data and others:
                 raise ValidationError("is not allowed beside `like`", others[0])
-            missing = [name for name in ("ruleset", "seats") if name not in data]
-            if "like" not in data and missing:
-                raise ValidationError("Missing data for required field.", missing[0])
         return data
+
+    @validates_schema(pass_original=True, skip_on_field_errors=False)
+    def _whole(self, _data: Any, original: Mapping[str, Any], **_: Any) -> None:
+        missing = [name for name in ("ruleset", "seats") if name not in original]
+        if "like" not in original and missing:
+            raise ValidationError("Missing data for required field.", missing[0])
 
 
 class SitSchema(Closed):

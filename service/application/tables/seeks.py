@@ -12,7 +12,7 @@ from uuid import UUID, uuid5
 import orjson
 
 from service.application.calls import Answered, Idempotency, RegisteredPlayer
-from service.application.errors import not_found
+from service.application.errors import Refusal, not_found
 from service.application.handler import Accepted, Attempt, Handler, NewStream, StreamCommand
 from service.application.quotas import check_table_quotas, of_seeks
 from service.application.tables.commands import TableChanges

@@ -65,9 +65,13 @@ def test_a_seek_is_renewed_and_withdrawn(ada: Person) -> None:
         assert again.json["seek"] == ended.json
 
 
-def test_who_withdraws_a_matched_seek_learns_the_table(ada: Person, bob: Person) -> None:
+def test_who_withdraws_a_matched_seek_learns_the_table(
+    world: World, ada: Person, bob: Person
+) -> None:
     path = f"/v1/seeks/{seek(ada)['id']}"
-    table = seek(bob)["table"]
+    other = seek(bob)["id"]
+    assert world.services.matchmaker.sweep(Slice(rows=20, seconds=60)) == 1
+    table = bob.get(f"/v1/seeks/{other}").json["table"]
     for late in (ada.call("DELETE", path), ada.post(f"{path}/renew")):
         assert problem_of(late) == "seek-over"
         assert late.json["seek"] == ada.get(path).json
