@@ -20,7 +20,6 @@ _INTENT = '{"intent": {"v": 1, "game": "x", "seat": 0, "seen": {"seq": 0, "head"
 TEMPLATES: Mapping[str, tuple[str, ...]] = {
     "POST /v1/players": ("@", '{"name": @}'),
     "PATCH /v1/players/me": ("@", '{"name": @}'),
-    "POST /v1/players/me/token": ("@", '{"x": @}'),
     "POST /v1/players/me/tokens": (
         '{"name": @}',
         '{"name": "A", "scopes": @}',

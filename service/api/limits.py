@@ -83,7 +83,7 @@ WEIGHTS: Mapping[str, Weight] = {
     **_weights(Weight(), "notes", "delete_note", "keep_note", "list_notes"),
     **_weights(_SEATS, "own_stream", "follow_own"),
     **_weights(Weight(), "players", "block", "erase", "list_blocks", "me", "player", "recover"),
-    **_weights(Weight(), "players", "register", "rename", "renew_recovery", "rotate"),
+    **_weights(Weight(), "players", "register", "rename", "renew_recovery"),
     **_weights(Weight(), "players", "unblock"),
     **_weights(Weight(), "ratings", "list_ratings"),
     **_weights(_EVENTS, "replay", "frames", "picture", "transcript"),

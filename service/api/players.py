@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from datetime import UTC, datetime
 from uuid import UUID
 
 from flask import Response
@@ -11,7 +10,6 @@ from schemas.players import (
     BlockPageSchema,
     BlockSchema,
     NameChangeSchema,
-    NothingSchema,
     OwnPlayerSchema,
     PlayerSchema,
     RecoveryCodeSchema,
@@ -24,10 +22,8 @@ from schemas.players import (
 from schemas.tokens import Scope
 from service.api.context import services
 from service.api.conventions.caching import private, shared
-from service.api.conventions.lifecycle import Deprecated
 from service.api.conventions.responses import json_response, page
 from service.api.operation import Call, Repeats, Token, blueprint, operation
-from service.application.tokens import TokenRequest
 
 players = blueprint(
     "players", __name__, "Players: registration, profiles, recovery codes and blocks."
@@ -99,31 +95,6 @@ def player(_call: Call, player_id: UUID) -> Response:
     Hands of public tables count; final rulings of disputes count everywhere.
     """
     return shared(json_response(services().players.public(player_id)))
-
-
-@operation(
-    players,
-    "POST",
-    "/players/me/token",
-    body=NothingSchema,
-    answer=TokenSchema,
-    status=201,
-    token=Token.NEEDED,
-    scope=Scope.ACCOUNT,
-    repeats=Repeats.REFUSED,
-    deprecated=Deprecated(
-        since=datetime(2026, 11, 27, tzinfo=UTC), sunset=datetime(2027, 5, 31, tzinfo=UTC)
-    ),
-)
-def rotate(call: Call) -> Response:
-    """
-    Replace the token of the request; deprecated: use `POST /v1/players/me/tokens`.
-
-    The new token has the same name, scopes and end. The other tokens and the recovery code stay
-    valid.
-    """
-    issued = services().tokens.issue(call.token, TokenRequest(name=None, replaces=True))
-    return private(json_response({"token": issued["token"]}, 201))
 
 
 @operation(

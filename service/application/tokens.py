@@ -27,7 +27,7 @@ _ORDER: Final = {scope.value: place for place, scope in enumerate(Scope)}
 class TokenRequest:
     """A request for a further token; None: as the token of the request."""
 
-    name: str | None
+    name: str
     scopes: Collection[str] | None = None
     ends_at: datetime | None = None
     replaces: bool = False
@@ -77,7 +77,7 @@ class Tokens:
         made = StoredToken(
             id=self.world.identity(),
             player=own.player,
-            name=own.name if wanted.name is None else wanted.name,
+            name=wanted.name,
             scopes=tuple(sorted(set(scopes), key=_ORDER.__getitem__)),
             created_at=now,
             ends_at=wanted.ends_at or own.ends_at,

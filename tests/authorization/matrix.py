@@ -88,7 +88,6 @@ ACCUSATION = {"accused": None, "seq": 0, "charge": "altered_log", "statement": "
 BODIES: dict[str, Any] = {
     "POST /v1/players": {"name": "Eve"},
     "PATCH /v1/players/me": {"name": "Eva"},
-    "POST /v1/players/me/token": {},
     "POST /v1/players/me/tokens": {"name": "bot", "scopes": ["read"]},
     "PUT /v1/players/me/webhook": {"url": "https://bots.example/"},
     "POST /v1/players/me/recovery": {},

@@ -21,12 +21,11 @@ from tests.authorization.matrix import (
 PLAYERS = ("outsider", "guest", "seat", "other seat", "host", "referee")
 _REFEREES = ("referee", "second referee", "third referee")
 _SALT = b"s" * 32
-_RENEWAL = "POST /v1/players/me/token"
 _ERASURE = "DELETE /v1/players/me"
 
 _WITHOUT_EFFECT = {
     *("POST /v1/players", "POST /v1/tables", "POST /v1/verify"),
-    *("PATCH /v1/players/me", "POST /v1/players/me/recovery", _RENEWAL),
+    *("PATCH /v1/players/me", "POST /v1/players/me/recovery"),
     "POST /v1/players/me/tokens",
     *("POST /v1/disputes/{dispute_id}/statements", "POST /v1/games/{game_id}/back"),
 }
@@ -78,12 +77,7 @@ class Scene:
             headers["Authorization"] = f"Bearer {self.tokens[cell.caller]}"
         body = BODIES.get(cell.operation)
         path = filled.format(**(ANYWHERE | known | self.ids))
-        if cell.operation != _RENEWAL:
-            return self._ask(method, path, body, headers)[0]
-        status, answer = self._ask(method, path, body, headers, whole=True)
-        if status == 201:  # the caller uses the new token from now on
-            self.tokens[cell.caller] = json.loads(answer)["token"]
-        return status
+        return self._ask(method, path, body, headers)[0]
 
     def restored(self, cell: Cell) -> Scene:
         """Return a scene in the state before the successful call of a cell."""

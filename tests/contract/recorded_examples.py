@@ -549,7 +549,9 @@ def _further_problems(recorder: Recorder, people: dict[str, Any]) -> None:
 
 def _tokens(recorder: Recorder, people: dict[str, Any]) -> None:
     """Issue and end tokens; the last calls, because each id changes the later shuffles."""
-    token = recorder.done("POST", "/v1/players/me/token", {}, by=people["Ada"]["token"])["token"]
+    replaced = {"name": "laptop", "replaces": True}
+    issued = recorder.done("POST", "/v1/players/me/tokens", replaced, by=people["Ada"]["token"])
+    token = issued["token"]
     wanted = {"name": "bot", "scopes": ["read", "play"], "ends_at": "2046-05-04T00:00:00.000000Z"}
     issued = recorder.done("POST", "/v1/players/me/tokens", wanted, by=token)
     recorder.done("GET", "/v1/players/me/tokens", by=token)

@@ -33,7 +33,7 @@ def test_a_lost_token_is_replaced_by_the_recovery_code(world: World, ada: Person
 
 
 def test_a_new_token_ends_the_old_one(world: World, ada: Person) -> None:
-    token = ada.post("/v1/players/me/token").json["token"]
+    token = ada.post("/v1/players/me/tokens", {"name": "new", "replaces": True}).json["token"]
     assert problem_of(ada.get("/v1/players/me")) == "unauthorized"
     assert (
         world.get("/v1/players/me", headers={"Authorization": f"bearer {token}"}).status_code == 200

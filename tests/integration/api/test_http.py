@@ -92,7 +92,7 @@ def test_a_refused_request_does_not_use_up_its_key(ada: Person) -> None:
     assert ada.post(f"{game}/moves", READY, headers=key).status_code == 201
 
 
-@pytest.mark.parametrize("path", ["/v1/players", "/v1/players/me/token", "/v1/players/recover"])
+@pytest.mark.parametrize("path", ["/v1/players", "/v1/players/me/tokens", "/v1/players/recover"])
 def test_calls_that_answer_with_a_token_accept_no_idempotency_key(ada: Person, path: str) -> None:
     answer = ada.post(path, {"name": "x"}, headers={"Idempotency-Key": "k"})
     assert problem_of(answer) == "malformed"

@@ -202,7 +202,9 @@ def test_a_token_replaced_by_another_process_is_refused_at_once(
     ada.get(game)
     before = ada.world.get(game).json["version"]
     other = make_world(database_url, **settings)
-    answer = other.client.post("/v1/players/me/token", json={}, headers=ada.headers)
+    answer = other.client.post(
+        "/v1/players/me/tokens", json={"name": "new", "replaces": True}, headers=ada.headers
+    )
     assert answer.status_code == 201
     other.services.close()
     assert problem_of(post(ada, game, body)) == "unauthorized"

@@ -331,7 +331,7 @@ def test_a_replaced_token_gets_no_further_event_of_a_private_game(ada: Person, w
     """A stream of a public game continues: nobody needs a token for it."""
     games = [ada.game(visibility="private"), ada.game()]
     streams = [follow(ada, game, ada.get(game).json["version"]) for game in games]
-    token = ada.post("/v1/players/me/token").json["token"]
+    token = ada.post("/v1/players/me/tokens", {"name": "new", "replaces": True}).json["token"]
     for game in games:
         moved = replace(ada, token=token).post(f"{game}/moves", {"type": "ready"})
         assert moved.status_code == 201
