@@ -43,7 +43,9 @@ def _session(port: int) -> dict[str, str]:
         "recovery": player["recovery"],
         "name": "Ada Lovelace",
     }
-    ada.token = ada.post("/v1/players/me/tokens", {"name": "new", "replaces": True})["token"]
+    ada.token = ada.call("POST", "/v1/players/me/tokens", {"name": "new", "replaces": True}).json[
+        "token"
+    ]
     secrets["second token"] = str(ada.token)
     again = Client(port=port).call("POST", "/v1/players/recover", {"recovery": player["recovery"]})
     ada.token = again.json["token"]
