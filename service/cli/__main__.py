@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import signal
 import sys
 from collections.abc import Mapping, Sequence
 from functools import cache
@@ -152,6 +153,8 @@ def run(arguments: Sequence[str] | None = None) -> int:
     """
     words = None if arguments is None else list(arguments)
     try:
+        # `ops/up` blocks it, because an interrupt of Python's own start would print a traceback.
+        signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT})
         status = shithead.main(words, prog_name="shithead", standalone_mode=False)
     except click.UsageError as error:
         error.show()

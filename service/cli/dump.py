@@ -73,9 +73,14 @@ def dump(
     from service.application.errors import Refusal
     from service.keys import KeyringError
     from service.shx.bundle import NotABundle
+    from service.shx.dumps import month_of
     from service.store.database import DatabaseError
     from service.store.events import StoreError
 
+    try:
+        month_of(month)  # first: nothing else is wrong with a mistyped one
+    except ValueError as error:
+        raise click.ClickException(why(error)) from None
     keyring = complete_keyring(find_keys(key_file, data), needed=())
     try:
         with _folder_for(to) as folder, database_of(database_url, data) as url:
@@ -108,7 +113,9 @@ def _folder_for(to: Path | str) -> Iterator[Path]:
 
     stored = None if isinstance(to, Path) else StoredObjects(to)
     if any(to.iterdir()) if isinstance(to, Path) and to.exists() else stored and stored.holds_any():
-        raise click.ClickException(f"{to} is not empty: name a new folder")
+        raise click.ClickException(
+            f"{to} is not empty: name a new folder, or remove it if a dump was killed"
+        )
     if stored is None:
         yield Path(to)
         return

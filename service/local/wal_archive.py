@@ -39,7 +39,9 @@ BASE_BACKUPS_KEPT: Final = 2
 """Base backups that are retained, with all WAL since the older of them."""
 
 _RETRY_SECONDS: Final = 600.0  # after a base backup that failed
-_PAUSE_SECONDS: Final = 1.0  # before pg_receivewal is started again
+_PAUSE_SECONDS: Final = 1.0  # before pg_receivewal is started again; twice as long each time
+_LONGEST_PAUSE: Final = 60.0  # as while the disk of the archive is full
+_STEADY_SECONDS: Final = 30.0  # of running, after which the pause is the shortest again
 _CONNECT_SECONDS: Final = 20.0  # for it to connect at the start
 _STATUS_SECONDS: Final = 5  # between two messages of it to PostgreSQL
 _LOOK_SECONDS: Final = 5.0  # between two looks at the time of the last message
@@ -238,7 +240,9 @@ class WalArchive:
         self._log = server.logs / "archive.log"
         self._receiver: subprocess.Popen[bytes] | None = None
         self._taking: tuple[subprocess.Popen[bytes], Path] | None = None
+        self._pause = _PAUSE_SECONDS  # before it is started again after an early end
         self._due = 0.0  # when pg_receivewal is started again, monotonic
+        self._received = 0.0  # when it was started, monotonic
         self._look = 0.0  # when the time of its last message is read again, monotonic
         self._counted = 0.0  # when the files of the archive are looked at again, monotonic
         self._missing: set[str] = set()  # at the last look
@@ -291,6 +295,8 @@ class WalArchive:
         if receiver.poll() is None or now < self._due:
             return []
         report(f"the {self.name} ended; restarting it")
+        is_early = now - self._received < _STEADY_SECONDS
+        self._pause = min(2 * self._pause, _LONGEST_PAUSE) if is_early else _PAUSE_SECONDS
         self._receive()
         return [self.name]
 
@@ -383,7 +389,8 @@ class WalArchive:
             return
 
     def _receive(self) -> None:
-        self._due = time.monotonic() + _PAUSE_SECONDS
+        self._received = time.monotonic()
+        self._due = self._received + self._pause
         self._look = time.monotonic() + HUNG_SECONDS  # until then it connects
         program = self._server.binaries / "pg_receivewal"
         options = ["--synchronous", "--no-loop", f"--status-interval={_STATUS_SECONDS}"]

@@ -41,6 +41,7 @@ OF_OTHER_PROGRAMS = {
     "could not write to file",
     "can't start new thread",
     "No space left on device",
+    "Too many open files",
     "prepared statement",
     "too many clients already",
     "canceling statement due to user request",

@@ -178,6 +178,29 @@ def test_lost_wal_leads_to_a_base_backup(tmp_path: Path, monkeypatch: pytest.Mon
         assert files.missing(files.base_backups()[-1]) == []
 
 
+def test_a_receiver_that_ends_at_once_is_started_again_after_a_growing_pause(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As while the disk of the archive is full."""
+    with archived(tmp_path / "data", tmp_path / "archive") as (_server, archive):
+        pauses = []
+        for _ in range(8):
+            assert archive._receiver is not None
+            archive._receiver.kill()
+            archive._receiver.wait()
+            monkeypatch.setattr(archive, "_due", 0.0)
+            assert archive.supervise() == [archive.name]
+            pauses.append(round(archive._due - archive._received))
+        assert pauses == [2, 4, 8, 16, 32, 60, 60, 60]
+        monkeypatch.setattr(archive, "_received", -60.0)
+        assert archive._receiver is not None
+        archive._receiver.kill()
+        archive._receiver.wait()
+        monkeypatch.setattr(archive, "_due", 0.0)
+        archive.supervise()
+        assert round(archive._due - archive._received) == 1
+
+
 SEGMENT = 16 << 20
 
 

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from collections.abc import Callable
+from pathlib import Path
 
 import click
 import pytest
 
 from service.cli import __main__
-from service.cli.__main__ import COMMANDS, MISUSED
+from service.cli.__main__ import COMMANDS, INTERRUPTED, MISUSED, run
 from service.cli.__main__ import shithead as group
 from tests.unit.cli.conftest import SAMPLES, CommandOutput
 
@@ -86,3 +89,30 @@ def test_a_command_that_is_not_installed_is_not_listed(
     status, out, err = shithead("up")
     assert (status, out) == (MISUSED, "")
     assert "`up` needs the server" in err
+
+
+def test_an_interrupt_while_python_starts_ends_without_a_traceback() -> None:
+    """`ops/up` blocks the signal until the command can handle it."""
+    program = (
+        "import os, signal, sys;"
+        "signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT});"
+        "os.kill(os.getpid(), signal.SIGINT);"
+        "os.execv(sys.executable, [sys.executable, '-m', 'service.cli', 'settings'])"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, text=True, check=False
+    )
+    assert (done.returncode, done.stdout, done.stderr.strip()) == (INTERRUPTED, "", "interrupted")
+    up = (Path(__file__).parents[3] / "ops" / "up").read_text()
+    assert "SIG_BLOCK, {signal.SIGINT}" in up.partition("os.execv")[0]
+
+
+def test_a_dump_of_no_month_says_so_before_it_looks_for_keys(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Also outside the checkout, where there are none."""
+    words = ["dump", str(tmp_path / "dump"), "--month", "2026-13", "--data", str(tmp_path)]
+    assert run(words) == 1
+    error = capsys.readouterr().err
+    assert "2026-13" in error
+    assert "keys" not in error
