@@ -8,11 +8,13 @@ import time
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
+from random import Random
 from uuid import uuid4
 
 import psycopg
 
 from service.application import ratings
+from service.application.quotas import Slice
 from service.store.migrate import migrate
 from tests import servers
 from tests.worlds.api_world import Person, World, make_world
@@ -22,6 +24,8 @@ SEATS = 12
 HANDS = 20_000
 ERASURES = 40
 NOTES = 1990
+ACCOUNTS = 500
+SEEKS = 5000
 STREAMS_OF_PLAYER = 32  # tried; those that are refused cost nothing
 
 Figures = dict[str, dict[str, float | None]]
@@ -36,6 +40,7 @@ def states(url: str) -> Figures:
             **_left_behind(world, url),
             **_lifetime(world, url),
             **_erasures(world),
+            **_seeks(world, url),
         }
     finally:
         world.services.close()
@@ -159,6 +164,49 @@ def _erasures(world: World) -> dict[str, float | None]:
             steps = number
             break
     return {f"steps until {size} leaves are rated, with an erasure before each": steps}
+
+
+def _seeks(world: World, url: str) -> dict[str, float | None]:
+    """Return what a seek and a round of matching cost beside many that can never be matched."""
+    ada, waits = world.person("Ada"), iter(range(3000, 3100))
+    names = [one["id"] for one in world.get("/v1/rulesets").json["items"]]
+
+    def post() -> None:
+        body = {"rulesets": ["shithead"], "seats": 3, "fill_with_bots_after": next(waits)}
+        assert ada.post("/v1/seeks", body).status_code == 201
+
+    alone = _cost(post, times=4)
+    accounts = [world.services.players.register("x")["id"] for _ in range(ACCOUNTS)]
+    random = Random(1)
+    rows = [
+        (uuid4(), accounts[n % ACCOUNTS], random.sample(names, min(21, len(names))), n)
+        for n in range(SEEKS)
+    ]
+    with psycopg.connect(url) as connection:
+        connection.cursor().executemany(
+            "INSERT INTO seeks (seek_id, player_id, rulesets, seats, entropy, keep, created_at,"
+            " expires_at) VALUES (%s, %s, %s, 3, 'none', false, now() + %s * interval '1 ms',"
+            " now() + interval '1 h')",
+            rows,
+        )
+        connection.execute(
+            "INSERT INTO blocks (player, blocked, at) SELECT a, b, now() FROM"
+            " unnest(%s::uuid[]) a, unnest(%s::uuid[]) b WHERE a <> b",
+            (accounts, accounts),
+        )
+    beside = _cost(post, times=4)
+    sweep = world.services.matchmaker.sweep
+    name = f"{SEEKS:,} seeks of {ACCOUNTS} accounts that block one another"
+    return {
+        "a seek in an empty pool: ms": alone,
+        f"a seek beside {name}: ms": beside,
+        f"a round of matching with {name}: ms": _cost(
+            lambda: sweep(Slice(rows=20, seconds=60)), times=2
+        ),
+        f"the list of seeks, without a token, with {name}: ms": _cost(
+            lambda: world.get("/v1/seeks")
+        ),
+    }
 
 
 def _cost(act: Callable[[], object], times: int = 5) -> float:
