@@ -18,6 +18,7 @@ from schemas.strict_fields import (
     MultilineText,
     OneOf,
     PageQuery,
+    QueryBoolean,
     Text,
     about,
     described,
@@ -89,6 +90,10 @@ class DisputesQuery(PageQuery):
         *DisputeState,
         load_default=None,
         **about("disputes in this state only; a page may be shorter than `limit`"),
+    )
+    mine = QueryBoolean(
+        load_default=False,
+        **about("`true` for disputes in which the caller is a side or a referee"),
     )
 
 

@@ -22,7 +22,7 @@ from schemas.disputes import (
 from schemas.players import NothingSchema
 from schemas.strict_fields import PageQuery
 from schemas.tokens import Scope
-from service.api.context import services
+from service.api.context import required, services
 from service.api.conventions.caching import private
 from service.api.conventions.idempotency import change_response
 from service.api.conventions.paging import listed
@@ -116,10 +116,12 @@ def list_all_disputes(call: Call) -> Response:
     """
     List the disputes about games that the caller can see, newest first.
 
-    A page may be shorter than `limit`: `next` alone states whether there are more.
+    With `mine`, those in which the caller is a side or a referee. A page may be shorter than
+    `limit`: `next` alone states whether there are more.
     """
     items, next_ = services().disputes.list_all(
         call.caller,
+        of=required(call.player).id if call.query["mine"] else None,
         state=call.query["state"],
         limit=call.query["limit"],
         cursor=call.query["cursor"],

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -81,6 +81,32 @@ class Case:
     def side(self, name: str) -> str:
         """Return `accuser` or `accused`, followed by the name in brackets."""
         return f"{name} ({self.people(self.dispute['by']) if name == 'accuser' else self.accused})"
+
+
+_NEXT: Final = {
+    "reveal": "reveal your vote, else it does not count",
+    "vote": "your vote is awaited",
+    "appeal": "you lost, and can appeal",
+    "statement": "you can make a statement",
+}
+"""What a player can do in a dispute, the most urgent first."""
+
+
+def concerns(disputes: Sequence[Mapping[str, Any]], url: str, player: str) -> Iterator[str]:
+    """
+    Yield two lines for each running dispute of a player: part, next step and end, and a command.
+
+    `player` are the options that name the same player.
+    """
+    for one in disputes:
+        if one["state"] == "final":
+            continue
+        side = one["you"]["side"]
+        part = {None: "you are a referee", "accuser": "you opened it"}.get(side, "you are accused")
+        step = next((words for act, words in _NEXT.items() if act in one["you"]["may"]), None)
+        said = [f"dispute   {part}", step or STATES[one["state"]]]
+        yield "; ".join(said) + _until(one)
+        yield f"  shithead dispute show {url.rstrip('/')}/v1/disputes/{one['id']}{player}"
 
 
 def fits(event: Event, charge: str) -> bool:

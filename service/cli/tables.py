@@ -25,6 +25,7 @@ from service.cli.connection import (
     same_player,
     url_option,
 )
+from service.cli.dispute_text import concerns
 from service.cli.narration import Event
 from service.cli.play_screen import Pane, Story
 from service.cli.screen import View, printable
@@ -33,6 +34,7 @@ from service.client.hand import OVER
 
 STATUSES: Final = ("open", "between", "playing", "closed")
 MAX_TABLES: Final = 200
+OWN_DISPUTES: Final = "/disputes?mine=true&limit=50"
 
 
 @click.command(short_help="List the tables of a service.")
@@ -50,7 +52,9 @@ def tables(
     mine: bool,
 ) -> None:
     """
-    List the tables of a service that you may see, the newest first.
+    List the disputes that concern you, then the tables of a service that you may see.
+
+    Both with the newest first; a dispute that is closed is left out.
 
     \b
       open     a seat is free
@@ -69,6 +73,9 @@ def tables(
         query += [f"ruleset={ruleset}"] if ruleset else []
         query += ["mine=true"] if mine else []
         page = player.api.get("/tables?" + "&".join(query))
+        own = player.api.get(OWN_DISPUTES)["items"] if player.api.token else []
+    for line in concerns(own, url, same_player()):
+        click.echo(line)
     found = [one for one in page["items"] if status or one["status"] != "closed"]
     if not found and page["next"]:
         click.echo(

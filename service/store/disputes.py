@@ -134,6 +134,23 @@ class DisputeRepository(Repository):
         found = [DisputeRow(id=row[0], created_at=row[1]) for row in rows]
         return Page[DisputeRow].of(found, limit)
 
+    def list_own_disputes(
+        self,
+        player: UUID,
+        *,
+        state: str | None = None,
+        now: datetime,
+        cursor: Cursor | None = None,
+        limit: int = 50,
+    ) -> Page[DisputeRow]:
+        """Return a page of a player's disputes, as a side or referee; `state` as in the list."""
+        after = cursor or START
+        rows = self._database.fetch(
+            "list_own_disputes", player, state, now, after.at, after.id, limit + 1
+        )
+        found = [DisputeRow(id=row[0], created_at=row[1]) for row in rows]
+        return Page[DisputeRow].of(found, limit)
+
     def dispute_texts(self, dispute: UUID) -> Mapping[int, StatementText]:
         """Return the statements, by the seq of their events."""
         rows = self._database.fetch("dispute_texts", dispute)

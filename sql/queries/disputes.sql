@@ -28,6 +28,34 @@ WHERE (d.opened_at, d.dispute_id) < ($5::timestamptz, $6::uuid)
 ORDER BY d.opened_at DESC, d.dispute_id DESC
 LIMIT $7::bigint
 
+-- list_own_disputes: a page of the disputes of a player, as a side or as a referee, newest first.
+--
+-- By the state as in list_disputes.
+-- $1 player, $2 state or null, $3 now, $4 and $5 time and id of the last row of the previous page,
+-- $6 row limit
+SELECT d.dispute_id, d.opened_at
+FROM disputes d
+JOIN games g ON g.game_id = d.game_id
+WHERE (d.opened_at, d.dispute_id) < ($4::timestamptz, $5::uuid)
+    AND (
+        d.accuser = $1::uuid
+        OR d.accused = $1::uuid
+        OR d.dispute_id IN (
+            SELECT r.dispute_id FROM dispute_referees r
+            WHERE r.player_id = $1::uuid AND NOT r.recused
+        )
+    )
+    AND (
+        $2::text IS NULL
+        OR d.state = $2::text
+        OR (d.state <> 'final' AND (
+            d.wake_at <= $3::timestamptz
+            OR (d.found_at < g.version AND g.ended_at IS NOT NULL)
+        ))
+    )
+ORDER BY d.opened_at DESC, d.dispute_id DESC
+LIMIT $6::bigint
+
 -- dispute_texts: the texts of a dispute; null if the author was erased.
 -- $1 dispute
 SELECT seq, words, salt FROM dispute_texts WHERE dispute_id = $1::uuid ORDER BY seq

@@ -163,6 +163,24 @@ def test_all_disputes_visible_to_a_caller_are_listed_newest_first_in_pages(store
     assert [row.id for row in listed(viewer=DAN, now=NOW).items] == [made[2], made[0]], "refused"
 
 
+def test_the_disputes_of_a_player_are_those_as_a_side_or_a_referee(stores: Stores) -> None:
+    game = running_game(stores)
+    times = [f"2026-03-0{day}T12:00:00.000000Z" for day in (1, 2)]
+    made = [
+        ruled_dispute(stores, game, at=at, charge=charge)
+        for at, charge in zip(times, ("other", "time"), strict=True)
+    ]
+    listed = stores.directory.list_own_disputes
+    for player in (ADA, BOB, CLEO):  # accuser, accused, and a referee
+        first = listed(player, now=NOW, limit=1)
+        assert [row.id for row in first.items] == [made[1]], player
+        second = listed(player, now=NOW, limit=1, cursor=first.next)
+        assert ([row.id for row in second.items], second.next) == ([made[0]], None)
+    assert listed(DAN, now=NOW).items == (), "a referee who was refused"
+    assert listed(ADA, state="final", now=NOW).items == ()
+    assert [row.id for row in listed(ADA, state="ruled", now=NOW).items] == made[::-1]
+
+
 def test_disputes_are_listed_by_state_with_those_whose_period_has_ended(stores: Stores) -> None:
     game = running_game(stores)
     ruled, final = ruled_dispute(stores, game), ruled_dispute(stores, game, charge="time")

@@ -651,3 +651,37 @@ def test_statistics_of_a_young_server_show_samples_marked_as_such(visits: Visits
     expect(page.get_by_role("link", name="Play a hand")).to_have_count(2)
     assert page.locator(".plot").evaluate_all(BESIDE_PLOTS) == []
     assert faults_in_every_size(page) == []
+
+
+def test_the_accused_and_the_referees_learn_of_a_dispute_on_any_page(
+    visits: Visits, service: Running
+) -> None:
+    """A mark at the name leads to it; the lobby states the part, what to do, and until when."""
+    people = [register(service.port, name) for name in ("Ada", "Bob", "Cat", "Dan", "Eve", "Fay")]
+    ada, bob, *judges = people
+    game = open_table([ada, bob], ruleset="leeds")
+    play_on([ada, bob], game, random.Random(7))
+    body = {"accused": 1, "seq": move_of(ada, game, 1), "charge": "other", "statement": "See."}
+    path = f"/disputes/{ada.post(f'/v1/games/{game}/disputes', body)['id']}"
+    for judge in judges[:3]:
+        judge.post(f"/v1{path}/referees", {})
+    rules = page_of(visits, bob, "/disputes", size="phone")
+    mark = rules.get_by_role("link", name="1 dispute concerns you")
+    expect(mark).to_be_in_viewport()
+    mark.click()
+    own = rules.locator("section", has=rules.get_by_role("heading", name="that concern you"))
+    expect(own).to_contain_text("You are accused")
+    expect(own).to_contain_text("You can make a statement")
+    assert faults_in_every_size(rules) == []
+    lobby = page_of(visits, judges[0], "/", size="desktop")
+    expect(lobby.locator("#disputes")).to_be_in_viewport()
+    expect(lobby.locator("#disputes")).to_contain_text(
+        re.compile("Your vote is awaited · until .+2")
+    )
+    lobby.locator("#disputes a").click()
+    expect(lobby.locator("#ballot")).to_be_visible()
+    expect(lobby.get_by_role("link", name="1 dispute concerns you")).to_be_visible()
+    stranger = page_of(visits, judges[3], "/")
+    expect(stranger.locator("#now")).to_be_enabled()
+    expect(stranger.locator("#disputes")).to_be_hidden()
+    expect(stranger.locator("#concerns")).to_be_hidden()

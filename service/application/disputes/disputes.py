@@ -104,22 +104,36 @@ class Disputes:
             return self._shown(found, caller), page.following(ListName.DISPUTES)
 
     def list_all(
-        self, caller: Caller, *, state: str | None, limit: int, cursor: str | None
+        self,
+        caller: Caller,
+        *,
+        of: UUID | None = None,
+        state: str | None,
+        limit: int,
+        cursor: str | None,
     ) -> Listed:
         """
         Return a page of the disputes about games that the caller may see, newest first.
 
-        With `state`, only those in this state now. Rows are selected by a state that may be out of
-        date, so a page may have fewer than `limit` items although there is a next page. Raises
-        Refusal `invalid-body` for a cursor of another list.
+        With `of`, only those that have this player as a side or referee. With `state`, only those
+        in this state now. Rows are selected by a state that may be out of date, so a page may have
+        fewer than `limit` items although there is a next page. Raises Refusal `invalid-body` for a
+        cursor of another list.
         """
-        page = self.directory.list_disputes(
-            viewer=caller.player,
-            invite=None if caller.invite is None else digest(caller.invite),
-            state=state,
-            now=self.world.now(),
-            cursor=cursor_of(cursor, ListName.DISPUTES),
-            limit=limit,
+        now, after = self.world.now(), cursor_of(cursor, ListName.DISPUTES)
+        page = (
+            self.directory.list_disputes(
+                viewer=caller.player,
+                invite=None if caller.invite is None else digest(caller.invite),
+                state=state,
+                now=now,
+                cursor=after,
+                limit=limit,
+            )
+            if of is None
+            else self.directory.list_own_disputes(
+                of, state=state, now=now, cursor=after, limit=limit
+            )
         )
         with work(DISPUTE_WORK * len(page.items)):
             found = [self.commands.record(row.id) for row in page.items]

@@ -4,6 +4,7 @@ import { Problem, get, post } from "./api.js";
 import { afterVote, ballot } from "./ballot.js";
 import { caption, seatName } from "./captions.js";
 import { sparing } from "./collusion.js";
+import { showConcerns } from "./concerns.js";
 import { announce, find, h, replace } from "./dom.js";
 import { attempt, button, field, missing, quiet, section } from "./forms.js";
 import { language, moment, start, t } from "./i18n.js";
@@ -70,8 +71,9 @@ async function list(isToOpen) {
     none.hidden = Boolean(next || rows.childElementCount);
     if (cursor) shown[0]?.querySelector("a")?.focus();
   };
-  await load();
-  replace(root, isToOpen ? h("p", { class: "notice" }, how()) : null, isToOpen ? h("h2", null, [t("court.title")]) : null, field("court.state", filter), rows, none, more);
+  const own = h("section", { hidden: "" });
+  await Promise.all([load(), showConcerns(own)]);
+  replace(root, own, isToOpen ? h("p", { class: "notice" }, how()) : null, isToOpen ? h("h2", null, [t("court.title")]) : null, field("court.state", filter), rows, none, more);
 }
 
 const listed = (/** @type {Api["Dispute"]} */ dispute) => h("li", { class: "row" }, [

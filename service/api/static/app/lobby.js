@@ -4,6 +4,7 @@ import { Problem, get, identity, post } from "./api.js";
 import { avatar } from "./avatars.js";
 import { resultText, seatName } from "./captions.js";
 import { block, endInvitation } from "./company.js";
+import { showConcerns } from "./concerns.js";
 import { find, h, replace } from "./dom.js";
 import { has, listed, moment, start, t } from "./i18n.js";
 import { followNotices } from "./notices.js";
@@ -358,7 +359,7 @@ const fanOf = (cards) =>
 
 async function showLists() {
   if (document.hidden) return;
-  await Promise.all([showInvitations(), showTables(), showOwn(), showRecent()]).finally(() => {
+  await Promise.all([showConcerns(find("#disputes")), showInvitations(), showTables(), showOwn(), showRecent()]).finally(() => {
     for (const section of document.querySelectorAll(".filling")) section.classList.remove("filling"); // all at once, so nothing moves
   });
 }

@@ -4,6 +4,7 @@
 
 import { Problem, get, identity, post, setIdentity } from "./api.js";
 import { blocksField } from "./company.js";
+import { markConcerns } from "./concerns.js";
 import { download, find, h, replace, showDialog } from "./dom.js";
 import { canSign, setSigning, signing } from "./signing.js";
 import { isLasting, read, readJson, write } from "./storage.js";
@@ -67,6 +68,7 @@ export async function checkPlayer() {
   try {
     const { id, name } = await get(ME);
     if (name !== known.name) setIdentity({ ...known, id, name: name ?? known.name });
+    markConcerns();
   } catch (problem) {
     if (!(problem instanceof Problem)) throw problem;
     if (problem.status !== 401) return; // the next calls of the page report it
