@@ -418,6 +418,45 @@ def test_a_running_hand_is_followed_live_and_hides_the_other_hands(
     stranger.get_by_role("alert").wait_for()
 
 
+def pumped(page: Page) -> bool:
+    """Let the browser's requests reach the test."""
+    page.wait_for_timeout(20)
+    return True
+
+
+def test_another_viewer_chosen_while_an_event_arrives_is_shown_alone(
+    visits: Visits, service: Running
+) -> None:
+    """Two loads are under way, and the later one to end has an event of the former viewer."""
+    host = register(service.port, "Ada")
+    game = open_table([host], ruleset="leeds", bots=("lowest",))
+    player = {"id": "", "name": "Ada", "token": host.token, "recovery": None}
+    page = visits.open_as(player, f"/replay/{game}?as=public")
+    own = host.get(f"/v1/games/{game}")["as"]
+    expect(page.locator("#as")).to_have_value("public")
+    assert cards_shown(page, own) == []
+    held: list[Route] = []
+
+    def hold(route: Route) -> None:
+        held.append(route)
+        if len(held) > 2:
+            route.continue_()
+
+    page.route(f"**/replay?as={own}&from=*", hold)
+    page.locator("#as").select_option(str(own))
+    wait_for(lambda: pumped(page) and len(held) == 1, seconds=20)
+    host.post(f"/v1/games/{game}/moves", {"type": "ready"})
+    wait_for(lambda: pumped(page) and len(held) == 2, seconds=20)
+    for route in held[:2]:
+        with page.expect_response("**/replay?as=*"):
+            route.continue_()
+    expect(page.locator("#as")).to_have_value(str(own))
+    log = host.get(f"/v1/games/{game}/events")["items"]
+    dealt = next(one["seq"] for one in log if one["type"] == "cards_dealt")
+    page.locator("#rows button.event").nth(dealt).click()
+    assert cards_shown(page, own) != [], "the cards of the viewer that is named"
+
+
 def test_a_hand_is_played_back_at_a_speed(visits: Visits) -> None:
     page = opened(visits, LEEDS.game, "?event=29")
     page.get_by_label("Speed").select_option("8")

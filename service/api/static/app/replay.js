@@ -142,6 +142,7 @@ async function open() {
   const rules = get(`/v1/rulesets/${page.game.ruleset.id}`);
   const requested = query.get("as");
   page.as = requested && viewers().includes(requested) ? requested : over() || own() === null ? viewers()[0] : String(own());
+  wanted = page.as;
   await load();
   if (!players.length) players = await seated();
   const begin = page.frames.findIndex((one) => one.view.status !== "shuffling") + 1;
@@ -183,34 +184,39 @@ function showRuleset(ruleset) {
   show();
 }
 
-/** Fetch the frames from a version on, for the present viewer. */
+/** The viewer that was asked for; `page.as` is the one whose frames are shown. */
+let wanted = page.as;
+let loads = 0; // number of the latest load: an earlier one that ends later changes nothing
+
+/** Fetch the frames from a version on, for the viewer that was asked for. @returns {Promise<boolean>} whether they are shown now */
 async function load(from = 1) {
-  const { as } = page;
-  const known = from === 1 ? (fetched.get(as) ?? []) : page.frames;
-  let next = known.length && from === 1 ? null : from;
+  const [own, as] = [++loads, wanted];
+  const first = as === page.as ? from : 1; // the frames of another viewer are not continued
+  const known = first === 1 ? [...(fetched.get(as) ?? [])] : [...page.frames];
+  let next = known.length && first === 1 ? null : first;
   while (next) {
     const batch = await get(`/v1/games/${id}/replay?as=${as}&from=${next}`);
-    if (as !== page.as) return;
+    if (own !== loads) return false;
     known.push(...batch.items);
     next = batch.next;
   }
   if (over()) fetched.set(as, known);
+  page.as = as;
   page.frames = known;
   page.figures = figuresOf(known);
+  return true;
 }
 
 /** Show a version as another viewer saw it. @param {string} as @param {number} [version] */
 async function view(as, version = page.version) {
-  const before = page.as;
-  page.as = as;
+  wanted = as;
   try {
-    await load();
+    if (!(await load())) return;
   } catch (problem) {
-    page.as = before;
+    if (wanted === as) wanted = page.as;
     show();
     return report(problem);
   }
-  if (as !== page.as) return;
   rows();
   go(version);
 }
@@ -227,7 +233,7 @@ async function following() {
   for await (const event of live(id, last(), { signal, onstate })) {
     if (event.seq < last()) continue;
     const isNewest = (queue.isBehind() ? aim : page.version) === last();
-    await load(last() + 1);
+    if (!(await load(last() + 1))) continue; // another viewer was chosen: that load has this event
     rows();
     if (isNewest) go(last(), true);
     else show();
