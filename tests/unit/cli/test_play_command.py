@@ -243,14 +243,33 @@ def test_without_a_service_the_command_that_starts_one_is_named(
 
 
 class Listing:
-    """Serves one page of tables."""
+    """Serves one page of tables, and disputes of the player."""
 
-    def __init__(self, statuses: Sequence[str], following: str | None) -> None:
+    token = "secret"
+
+    def __init__(
+        self, statuses: Sequence[str], following: str | None, disputes: Sequence[Any] = ()
+    ) -> None:
         self.api = self
         self.page = {"items": [{"status": status} for status in statuses], "next": following}
+        self.disputes = {"items": list(disputes), "next": None}
 
-    def get(self, _path: str) -> dict[str, Any]:
-        return self.page
+    def get(self, path: str) -> dict[str, Any]:
+        return self.disputes if path.startswith("/disputes?mine=true") else self.page
+
+
+def test_the_disputes_of_the_player_are_listed_above_the_tables(
+    shithead: Callable[..., CommandOutput], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """With the part, the next step, until when, and the command; a closed one is left out."""
+    ends = {"voting_from": None, "deadline": "2026-03-04T12:00:00.000000Z", "rulings": []}
+    voting = {"id": "D", "state": "voting", "you": {"side": None, "may": ["vote"]}, **ends}
+    listing = Listing([], None, [voting, {**voting, "state": "final"}])
+    monkeypatch.setattr("service.cli.tables.known_player", lambda *_: listing)
+    _, out, _ = shithead("tables", "--home", tmp_path)
+    assert out.count("you are a referee; your vote is awaited, until ") == 1
+    assert "shithead dispute show http" in out
+    assert "/v1/disputes/D" in out
 
 
 def test_a_page_of_closed_tables_is_not_reported_as_no_tables(
