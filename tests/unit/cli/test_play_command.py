@@ -262,7 +262,11 @@ def test_the_disputes_of_the_player_are_listed_above_the_tables(
     shithead: Callable[..., CommandOutput], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     """With the part, the next step, until when, and the command; a closed one is left out."""
-    ends = {"voting_from": None, "deadline": "2026-03-04T12:00:00.000000Z", "rulings": []}
+    ends: dict[str, Any] = {
+        "voting_from": None,
+        "deadline": "2026-03-04T12:00:00.000000Z",
+        "rulings": [],
+    }
     voting = {"id": "D", "state": "voting", "you": {"side": None, "may": ["vote"]}, **ends}
     listing = Listing([], None, [voting, {**voting, "state": "final"}])
     monkeypatch.setattr("service.cli.tables.known_player", lambda *_: listing)
