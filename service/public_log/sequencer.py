@@ -483,11 +483,7 @@ class Sequencer:
         checkpoint = Checkpoint(origin=self._origin, size=head.size, root=head.root)
         if head.note is None:
             return sign_checkpoint(checkpoint, signers)
-        try:
-            lines = parse_note(head.note).signatures
-        except RecordError:  # more lines than a note may have, from an earlier release
-            return sign_checkpoint(checkpoint, signers)
-        present = {(line.name, line.key_id) for line in lines}
+        present = {(line.name, line.key_id) for line in parse_note(head.note).signatures}
         missing = [s for s in signers if (s.name, s.verifier.key_id) not in present]
         if len(present) + len(missing) > MAX_SIGNING:
             # On an idle log, after many rotations: drop the lines of retired keys.

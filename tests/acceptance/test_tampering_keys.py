@@ -101,7 +101,7 @@ def test_a_log_that_pins_a_weak_key_fails(weak: str) -> None:
 
 @pytest.mark.parametrize("key", sorted(INVALID_KEYS))
 def test_a_log_that_pins_an_invalid_key_fails(key: str) -> None:
-    """Keys off the curve and non-canonical encodings; earlier releases accepted such games."""
+    """Keys off the curve and non-canonical encodings."""
     log = [line.replace(public_text(OLD).encode(), key.encode()) for line in hands()[0]]
     [finding] = [f for f in report_on(log[:1]).findings if f.check is Check.SIGNATURES]
     assert (finding.result, finding.seq) == (Result.FAIL, 0)

@@ -287,7 +287,7 @@ def test_votes_sealed_by_one_process_are_revealed_by_another(
 def test_a_row_with_a_due_time_that_is_too_early_is_corrected(
     deployment: Deployment, services: Services, dispute: UUID
 ) -> None:
-    """An earlier release with other periods may have written such a row."""
+    """A process with other periods may have written such a row."""
     services.dispute_jobs.process(dispute)
     record = record_of(services, dispute)
     services.directory.set_dispute_due(

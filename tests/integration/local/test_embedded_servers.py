@@ -97,7 +97,7 @@ def test_postgres_comes_back_after_a_sigkill_with_every_committed_row(
 def test_the_superuser_needs_the_password_that_only_this_user_can_read(
     server: EmbeddedPostgres, tmp_path: Path
 ) -> None:
-    """Also in a cluster of an earlier release, which trusted everybody; other roles need none."""
+    """Also in a cluster that trusted everybody; other roles need none."""
     url = server.start()
     _write(url, "CREATE ROLE other LOGIN")
     password = tmp_path / "postgres.password"
