@@ -16,12 +16,15 @@ from service.rulesets.catalogue import OptionError
 from tests.changed import replace
 from tests.unit.playing import RULESETS, rules, seat_counts
 
-np = pytest.importorskip("numpy", reason="the extra rl is not installed")
-tests_of_pettingzoo = pytest.importorskip("pettingzoo.test", reason="the extra rl is missing")
+WITHOUT = "the extra rl is not installed; `ops/test --long` installs it"
+np = pytest.importorskip("numpy", reason=WITHOUT)
+tests_of_pettingzoo = pytest.importorskip("pettingzoo.test", reason=WITHOUT)
 
 from ops.bench.train import trained  # noqa: E402 -- after the check for the extra
 from service.labs import shithead_v0  # noqa: E402 -- after the check for the extra
 from service.labs.arrays import RANK_CODES, size_of  # noqa: E402 -- after the check for the extra
+
+pytestmark = pytest.mark.long
 
 
 @pytest.fixture(autouse=True)
