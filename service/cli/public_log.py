@@ -98,6 +98,7 @@ def monitor(
     \b
     One line is printed for each finding:
       signature, rollback, fork, truncated  the log, or a game in it, has two histories
+      damaged                               a stored entry is not the one that was signed
       leaf, order, twice, sealed            invalid entries
       events, withdrawn                     a game that can no longer be read
       hands, commitment                     hands of a table missing or dealt twice

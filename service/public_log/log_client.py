@@ -18,7 +18,7 @@ from service.runtime.http_client import CallFailed, call
 from service.shx.canonical import RecordError
 from service.shx.keys import KeyList, followed, read_key_list
 from service.shx.tlog.notes import NoteVerifier
-from service.shx.tlog.tiles import Tile, read_entries
+from service.shx.tlog.tiles import WIDTH, Tile, entry_tiles, hashes_of, read_entries
 
 TIMEOUT: Final = 30.0
 """Timeout in seconds for one whole answer."""
@@ -73,6 +73,30 @@ class LogClient:
     def entries(self, tile: Tile) -> Sequence[bytes]:
         """Return the entries of a bundle; raises Unreachable, RecordError if it is malformed."""
         return read_entries(self._get(f"/log/{tile.path}"), tile)
+
+    def leaves(self, first: int, end: int) -> list[bytes]:
+        """Return the entries from `first` to `end` (exclusive); raises as `entries`."""
+        if first >= end:
+            return []
+        found: list[bytes] = []
+        for tile in entry_tiles(first, end):
+            found += self.entries(tile)
+        return found[first % WIDTH :]
+
+    def leaf_hashes(self, first: int, end: int) -> list[bytes]:
+        """
+        Return the hashes of leaves by the tiles; an empty list if these cannot be read.
+
+        If they lead to the checkpoint, one history was signed, and an entry was damaged later.
+        """
+        found: list[bytes] = []
+        try:
+            for bundle in entry_tiles(first, end):
+                tile = Tile(level=0, index=bundle.index, width=bundle.width)
+                found += hashes_of(self.hashes(tile), tile)
+        except (NotPublished, RecordError):
+            return []
+        return found[first % WIDTH :] if first < end else []
 
     def key_list(self) -> KeyList:
         """

@@ -26,7 +26,7 @@ from service.shx.tlog.checkpoint import (
     open_checkpoint,
 )
 from service.shx.tlog.notes import NoteVerifier, parse_note
-from service.shx.tlog.tiles import EMPTY, WIDTH, TreeEdge, entry_tiles, grow
+from service.shx.tlog.tiles import EMPTY, TreeEdge, grow
 from service.shx.tlog.tree import leaf_hash
 
 LEAF_WITHIN: Final = timedelta(minutes=10)
@@ -398,13 +398,17 @@ class Monitor:
             yield f"rollback: the log has {checkpoint.size} leaves, and had {edge.size} before"
             return
         try:
-            entries = self._entries(edge.size, checkpoint.size)
+            entries = self._client.leaves(edge.size, checkpoint.size)
         except (NotPublished, RecordError) as error:
             yield f"truncated: entries of the tree of {checkpoint.size} leaves are missing: {error}"
             return
-        grown, _ = grow(edge, [leaf_hash(entry) for entry in entries])
+        hashes = [leaf_hash(entry) for entry in entries]
+        grown, _ = grow(edge, hashes)
         if grown.root != checkpoint.root:
             self._keep(note)
+            hashes = self._client.leaf_hashes(edge.size, checkpoint.size)
+            grown, _ = grow(edge, hashes)
+        if grown.root != checkpoint.root:
             yield f"fork: the tree of {checkpoint.size} leaves does not continue the one before"
             return
         self.state.lasting = {
@@ -416,7 +420,7 @@ class Monitor:
             seen = cosigned_at(note, self._expected.witnesses)
             self.state.times.grown = format_time(min(self._now(), seen or self._now()))
         self.state.edge, self.state.note = grown, note
-        yield from self._note_leaves(checkpoint, entries)
+        yield from self._note_leaves(checkpoint, entries, hashes)
 
     def _wait_for_new_key(self, note: bytes) -> None:
         """Raise Unreachable just after a rotation: the new key signs within seconds."""
@@ -431,15 +435,15 @@ class Monitor:
             return
         raise Unreachable("the new key of the log has not signed yet")
 
-    def _entries(self, first: int, end: int) -> list[bytes]:
-        found: list[bytes] = []
-        for tile in entry_tiles(first, end):
-            found += self._client.entries(tile)
-        return found[first - first // WIDTH * WIDTH :] if first < end else []
-
-    def _note_leaves(self, checkpoint: Checkpoint, entries: Sequence[bytes]) -> Iterator[str]:
+    def _note_leaves(
+        self, checkpoint: Checkpoint, entries: Sequence[bytes], hashes: Sequence[bytes]
+    ) -> Iterator[str]:
         state = self.state
-        for index, entry in enumerate(entries, start=checkpoint.size - len(entries)):
+        first = checkpoint.size - len(entries)
+        for index, entry in enumerate(entries, start=first):
+            if leaf_hash(entry) != hashes[index - first]:
+                yield f"damaged: leaf {index} is not the entry that the signed tree has there"
+                continue
             try:
                 receipt = parse_receipt_body(entry.decode("utf-8", "replace"))
             except RecordError:

@@ -196,6 +196,26 @@ def test_a_rewritten_history_is_reported_as_a_fork(
     assert watch.poll() == ["fork"]
 
 
+@pytest.mark.parametrize("is_new", [True, False])
+def test_a_damaged_entry_is_no_fork(
+    world: World, ada: Person, watch: Watch, manipulated: ManipulatedService, *, is_new: bool
+) -> None:
+    """The tiles lead to the signed tree: one history was shown, and the operator is honest."""
+    if not is_new:
+        world.services.sequencer.run_once()
+        assert watch.poll() == []
+    play(ada)
+    world.services.sequencer.run_once()
+    path = "/v1/log/tile/entries/000.p/2"
+    whole = world.get(path).data
+    manipulated.replaced[path] = whole[:-2] + bytes([whole[-2] ^ 1]) + whole[-1:]
+    assert "damaged" in watch.poll()
+    assert not {"fork", "leaf"} & {one.partition(":")[0] for one in watch.state.findings}
+    assert [one for one in watch.state.findings if one.startswith("damaged: leaf 1 ")]
+    assert watch.state.edge.size == 2, "the log is followed further"
+    assert watch.poll() == [], "reported once"
+
+
 def test_a_rollback_is_reported(
     world: World, ada: Person, watch: Watch, manipulated: ManipulatedService
 ) -> None:
