@@ -50,8 +50,8 @@ end
 RETRY_SECONDS = 5
 """Retry-After of a refused stream."""
 
-_LIMITS = ("streams_of_address", "streams_of_player")
-"""The names of the shares in `x-limits`, in the order of the keys of a stream."""
+_FULL = ("limit.streams_of_address", "limit.streams_of_player")
+"""The sentences of the shares, whose names stand in `x-limits`, in the order of a stream's keys."""
 
 
 class StreamSlots:
@@ -91,7 +91,7 @@ class StreamSlots:
         whose = (address,) if player is None else (address, str(player))
         if not self._slots.acquire(address):
             if self._slots.are_free():
-                raise _refused(_LIMITS[0])
+                raise _refused(_FULL[0])
             raise Refusal("unavailable", said("limit.streams"), retry_after=RETRY_SECONDS)
         stream = token_hex(8)
         with self._lock:
@@ -106,11 +106,11 @@ class StreamSlots:
                 self._held[stream] = whose
         if full:
             self._slots.release(address)
-            raise _refused(_LIMITS[full[0]])
+            raise _refused(_FULL[full[0]])
         reached = self._counted(stream, whose)
         if reached:
             self.release(stream)
-            raise _refused(_LIMITS[reached - 1])
+            raise _refused(_FULL[reached - 1])
         return stream
 
     def release(self, stream: str) -> None:
@@ -188,6 +188,6 @@ def _keys(whose: tuple[str, ...]) -> list[str]:
     return [f"shithead.streams.{one}" for one in whose]
 
 
-def _refused(limit: str) -> Refusal:
-    detail = said(f"limit.{limit}")
-    return Refusal("rate-limited", detail, limit=limit, retry_after=RETRY_SECONDS)
+def _refused(code: str) -> Refusal:
+    limit = code.removeprefix("limit.")
+    return Refusal("rate-limited", said(code), limit=limit, retry_after=RETRY_SECONDS)

@@ -187,7 +187,10 @@ def test_each_refusal_belongs_to_a_code_of_the_program() -> None:
     sides = {f"panel.{part}.{side}" for part in ("refused_by", "already") for side in Party}
     spans = {f"span.{unit}" for unit in ("day", "hour", "minute", "second")}
     quotas = {f"quota.{kind}" for kind in QuotaKind}
-    urls = {f"webhook.{part}" for part in ("form", "address", "scheme", "host", "login", "port")}
+    urls = {
+        f"webhook.{part}"
+        for part in ("form", "address", "scheme", "host", "login", "port", "private")
+    }
     assert made | sides | spans | quotas | urls | named() - set(REPORT) == set(REFUSALS)
     assert len(made) > 200
 
