@@ -18,7 +18,7 @@ const { view, choices, rows, turned = [], presses = [], made = [], staged = [] }
 const answer = {
   leading: [...moves.leading(view)].sort(),
   dependent: moves.dependent(view),
-  inPairs: [...moves.inPairs(view)].sort(),
+  needing: [...moves.needing(view)].sort(),
   turned: turned.map((/** @type {[any, any]} */ [before, after]) => moves.turnedCard(before, after)),
   choices: choices.map((/** @type {string[]} */ chosen) => ({
     listed: moves.isListed(view, chosen),

@@ -25,7 +25,7 @@ TURNS = 40
 GUEST = re.compile(r"^You: [A-Z][a-z]+ [A-Z][a-z]+$")
 """The button of a player who has not chosen a name."""
 
-TURN = "#own.turn[aria-busy=false], .result"
+TURN = "#table:not(.behind) #own.turn[aria-busy=false], .result"
 CHOSEN = "[data-key=chosen]"
 PICK_UP = "[data-key=pick_up]"
 STRIP: Final[Position] = {"x": 9, "y": 22}
@@ -121,7 +121,7 @@ def test_a_companion_is_selectable_only_beside_its_five() -> None:
     answer = in_node(view=view, choices=[["5c"], ["6d"], ["5c", "6d"], ["4s"]], rows=[])
     assert answer["leading"] == ["5c", "9h"]
     assert answer["dependent"] == ["5"], "the five is marked as one that needs another card"
-    assert answer["inPairs"] == ["5c", "6d", "9h"], "and is not highlighted alone"
+    assert answer["needing"] == ["5c"], "its companions are not"
     five, six, both, four = answer["choices"]
     assert five == {"listed": False, "part": True, "beside": ["5c", "6d", "9h"]}
     assert six == {"listed": False, "part": True, "beside": ["5c", "6d"]}

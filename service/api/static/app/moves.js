@@ -73,14 +73,14 @@ export function dependent(view) {
 }
 
 /**
- * Return the cards of the listed plays that begin with a rank that needs another one.
+ * Return the cards that can be played only together with another rank: those of dependent ranks.
  *
  * @param {Api["GameView"]} view
  * @returns {Set<string>}
  */
-export function inPairs(view) {
+export function needing(view) {
   const ranks = dependent(view);
-  return new Set(plays(view).filter((cards) => ranks.includes(rankOf(cards[0]))).flat());
+  return new Set(plays(view).flatMap((cards) => cards.filter((card) => ranks.includes(rankOf(card)))));
 }
 
 /** Add all cards of each rank of which the server lists only one set of each size. @param {Api["GameView"]} view @param {Set<string>} found */

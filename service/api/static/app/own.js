@@ -7,7 +7,7 @@ import { brief, printed, rankOf, sorted, spelled } from "./cards.js";
 import { find, h, showDialog } from "./dom.js";
 import { guide } from "./guide.js";
 import { listed, t } from "./i18n.js";
-import { chosenAfter, dependent, inPairs, isListed, isPart, leading, listedMoves, ownSeat, playOf, playable, rowsOf, stagedAfter } from "./moves.js";
+import { chosenAfter, dependent, isListed, isPart, leading, listedMoves, needing, ownSeat, playOf, playable, rowsOf, stagedAfter } from "./moves.js";
 import { button, picture } from "./pictures.js";
 
 const DRAG = 8; // pixels before a press becomes a drag
@@ -23,6 +23,7 @@ const DRAG = 8; // pixels before a press becomes a drag
 export const noChoice = () => ({ cards: [], blind: null, staged: [] });
 
 /** @typedef {import("./table.js").Game} Game the state of the page */
+/** @typedef {Game & import("./viewmodel.js").Moment} Shown the state with the moment that is drawn */
 /** @typedef {(move: Api["Move"]) => void} Act */
 /** @typedef {import("./table.js").Handlers} Handlers */
 
@@ -32,7 +33,7 @@ const settingsOf = ({ settings }) => /** @type {Settings} */ (/** @type {unknown
 /** @param {Api["GameView"]} view of a player who has a seat */
 const ownOf = (view) => /** @type {Api["SeatView"]} */ (ownSeat(view));
 
-/** @param {Game} game @returns {boolean} whether cards are being laid face-up */
+/** @param {Pick<Game, "view" | "ruleset">} game @returns {boolean} whether cards are being laid face-up */
 export const laying = ({ view, ruleset }) =>
   view.status === "swapping" && !ownSeat(view)?.ready && (settingsOf(ruleset).deal.layout ?? "none") !== "none";
 
@@ -100,13 +101,18 @@ export function chosenMove({ view, choice }) {
 
 /**
  * Return the buttons of the possible moves. While the game is played the first place is that of the chosen
- * cards and the second that of picking up, and neither moves: other moves are in a row above.
+ * cards and the second that of picking up, and neither moves: other moves are in a row above. While earlier
+ * events are shown, the first place skips them and the second is empty.
  *
- * @param {Game} game
+ * @param {Shown} game
  * @param {Handlers} handlers
  */
-export function actions(game, { act, why }) {
+export function actions(game, { act, why, skip }) {
   const { view, busy } = game;
+  if (game.isBehind) {
+    const text = t(game.isAwaited ? "act.skip.turn" : "act.skip");
+    return [h("button", { class: "skip", "data-key": "skip", onclick: skip }, [text]), h("span")];
+  }
   /** @param {Api["Move"]} move @param {object} [options] @param {string | null} [words] */
   const actButton = (move, options, words) =>
     h("button", { disabled: busy, onclick: () => act(move), ...options }, [words ?? moveInWords(move, view)]);
@@ -156,15 +162,15 @@ function pickUp({ view, busy }, act) {
  * Return what the reader should know before the next action, empty if nothing: while earlier events are
  * pictured, only which hidden card did not fit.
  *
- * @param {Game} game
+ * @param {Shown} game
  * @param {string} failed the sentence on that card, if it was the reader's last action
  */
 export function hint(game, failed) {
   const { view, choice, waiting } = game;
   if (waiting) return t("sent.waiting");
-  if (game.shown !== view) return failed;
+  if (game.isBehind) return failed;
   const own = ownSeat(view);
-  const mine = view.status === "playing" && view.turn === view.as;
+  const mine = game.isMine;
   if (mine && choice.cards.length && isPart(view, choice.cards) && !isListed(view, choice.cards)) {
     return t("hint.companion", { rank: t(`rank.${rankOf(choice.cards[0])}`) });
   }
@@ -196,7 +202,7 @@ function chooseAlong(moves, view, act) {
   showDialog(dialog);
 }
 
-/** Return the slots in front of the reader. @param {Game} game @param {Handlers} handlers */
+/** Return the slots in front of the reader. @param {Shown} game @param {Handlers} handlers */
 export function slots(game, handlers) {
   const { view, choice } = game;
   const own = ownOf(view);
@@ -231,24 +237,37 @@ export function slots(game, handlers) {
   });
 }
 
-/** Return the sorted hand, in rows that overlap if the width requires it. @param {Game} game @param {Handlers} handlers */
+/**
+ * Return the sorted hand, in rows that overlap if the width requires it.
+ *
+ * On the reader's turn a card has one of three looks: it glows if it goes with the choice, is plain if it can be played
+ * but not with this choice, and is darker if it cannot be played. A card that needs another rank beside it is dashed.
+ *
+ * @param {Shown} game @param {Handlers} handlers
+ */
 export function hand(game, handlers) {
   const { view, choice } = game;
   const own = ownOf(view);
   const staged = choice.staged.flat();
   const cards = sorted(own.hand.cards ?? [], orderOf(game)).filter((card) => !staged.includes(card));
-  const all = view.status === "swapping" && !own.ready ? new Set(cards) : leading(view);
+  const all = view.status === "swapping" && !own.ready ? (game.isBehind ? new Set() : new Set(cards)) : leading(view);
   const beside = choice.cards.length && view.status === "playing" ? playable(view, choice.cards) : all;
-  const needy = choice.cards.length ? new Set() : inPairs(view);
-  const dims = view.moves.length > 0;
-  const kept = game.kept;
+  const alone = choice.cards.length ? new Set() : needing(view);
+  const can = playable(view, []);
   const fits = beside.size ? beside : all; // after a choice that fits nothing, the legal cards stay highlighted
+  const looks = (/** @type {string} */ card, /** @type {boolean} */ chosen) => [
+    "held",
+    chosen ? "chosen" : "",
+    alone.has(card) ? "needy" : fits.has(card) || (alone.size && can.has(card)) ? "fits" : "",
+    game.isMine && !can.has(card) && !chosen ? "dull" : "",
+    game.leaving.has(card) ? "going" : "",
+  ];
   return cards.map((card, at) => {
     const chosen = choice.cards.includes(card);
     const element = button(card, {
       key: `card ${card}`,
-      class: `held${chosen ? " chosen" : ""}${fits.has(card) ? " fits" : ""}${needy.has(card) ? " needy" : ""}${!dims || needy.has(card) || fits.has(card) || chosen || !kept.has(card) ? "" : " dull"}${kept.has(card) ? "" : " going"}${at && rankOf(cards[at - 1]) !== rankOf(card) ? " next" : ""}`,
-      label: fits.has(card) && view.status === "playing" ? t("own.fits", { card: spelled(card) }) : spelled(card),
+      class: [...looks(card, chosen), at && rankOf(cards[at - 1]) !== rankOf(card) ? "next" : ""].filter(Boolean).join(" "),
+      label: can.has(card) && view.status === "playing" ? t("own.fits", { card: spelled(card) }) : spelled(card),
       pressed: chosen,
       onclick: () => handlers.press([card]),
     });
@@ -313,7 +332,7 @@ function keys(event, area, game, handlers) {
 /** @param {PointerEvent} event @param {Game} game @param {Handlers} handlers */
 function startDrag(event, game, handlers) {
   const card = closest(event, "button[data-own]");
-  if (!card || event.button !== 0 || game.busy) return;
+  if (!card || event.button !== 0 || game.busy || game.shown !== game.view) return;
   const code = card.dataset.own ?? "";
   const begin = { x: event.clientX, y: event.clientY };
   /** @type {HTMLElement | null} */
@@ -356,26 +375,36 @@ const swallow = (/** @type {Event} */ event) => {
   event.preventDefault();
 };
 
-/** @param {Game} game @returns {string} a sentence on the possible actions of the reader, or on the seat that must act */
+/**
+ * Return a sentence on the possible actions of the reader, or on the seats that must act; empty if there is nothing to say
+ * yet. While earlier events are shown, the reader is asked for nothing.
+ *
+ * @param {Pick<Shown, "view" | "isBehind" | "ruleset">} game
+ * @returns {string}
+ */
 export function situation(game) {
-  const { view } = game;
+  const { view, isBehind } = game;
   const own = ownSeat(view);
   const names = (/** @type {Api["SeatView"][]} */ some) => listed(some.map((seat) => (seat.seat === view.as ? t("you.awaited") : seatName(seat))));
   switch (view.status) {
     case "shuffling": {
       const missing = (view.setup ?? []).filter((one) => ["waiting", "committed"].includes(one.state));
-      return t("now.shuffling", { who: names(missing.map((one) => view.seats[one.seat])) });
+      const who = names(missing.map((one) => view.seats[one.seat]));
+      return who ? t("now.shuffling", { who }) : "";
     }
-    case "swapping":
-      if (own && !own.ready) return t(!laying(game) ? "now.swap" : own.up.flat().length ? "now.laid" : "now.lay");
-      return t("now.waiting", { who: names(view.seats.filter((seat) => !seat.ready)) });
+    case "swapping": {
+      if (own && !own.ready && !isBehind) return t(!laying(game) ? "now.swap" : own.up.flat().length ? "now.laid" : "now.lay");
+      const who = names(view.seats.filter((seat) => !seat.ready && !(isBehind && seat === own)));
+      return who ? t("now.waiting", { who }) : "";
+    }
     case "playing": {
       const demand = demandText(view.demand, { aloud: true });
       if (own && view.turn === view.as) {
+        if (isBehind) return "";
         return t(view.moves.some((move) => move.type === "play_blind") ? "now.blind" : "now.yours", { demand });
       }
       if (view.seats.filter((seat) => seat.out === null).length < 2) return ""; // the hand is over
-      if (view.turn === null) return t(view.moves.length ? "now.begin" : "now.open");
+      if (view.turn === null) return isBehind ? "" : t(view.moves.length ? "now.begin" : "now.open");
       const who = seatName(view.seats[view.turn]);
       return t(view.moves.length ? "now.follow" : "now.theirs", { who });
     }

@@ -17,7 +17,7 @@ import { rest } from "./story.js";
 /** Milliseconds before and after the change of the picture, for a bot's action, by the type of the event. @type {Record<string, [number, number]>} */
 const TIMES = {
   cards_thrown: [340, 260], cards_swapped: [0, 300], table_laid: [0, 300], seat_ready: [0, 60],
-  cards_played: [340, 300], cards_drawn: [200, 0], pile_burned: [700, 200], pile_picked_up: [420, 280],
+  cards_played: [340, 350], cards_drawn: [200, 0], pile_burned: [700, 200], pile_picked_up: [420, 280],
   blind_failed: [800, 200], stock_failed: [800, 200], turn_passed: [0, 600], turn_timed_out: [0, 300],
   seat_out: [0, 300], game_ended: [250, 0],
 }; // prettier-ignore

@@ -1,17 +1,21 @@
 /**
  * The queue through which a page shows events: each in its order, at the reader's pace, and never late.
  *
- * It delays only pictures, sounds, the title and the result; what can be pressed follows the newest view.
+ * While it is behind, the reader can skip to the newest view, and chooses nothing.
  */
 
 import { read, write } from "./storage.js";
 
 const BEHIND = 2000; // milliseconds after its arrival in which an event is shown at the latest
+const UNHURRIED = 8000; // the same without a clock, if the events take that long at the reader's pace
 const LEAST = 0.2; // an event for which less than this part of its time is left is not animated
 const SETTING = "shithead.pace";
 
 /** The part of its normal time that an event takes at each pace. @type {Record<string, number>} */
 export const PACES = { slow: 1.6, normal: 1, fast: 0.5, off: 0 };
+
+const patience = (/** @type {number} */ whole, /** @type {boolean} */ isTimed) =>
+  isTimed ? BEHIND : Math.min(UNHURRIED, Math.max(BEHIND, whole));
 
 /** @returns {string} the reader's pace, a key of PACES */
 export function pace() {
@@ -53,9 +57,10 @@ export const rest = (ms, signal) =>
  * @param {(entry: Entry) => number} page.time the normal time of an event in milliseconds
  * @param {(entry: Entry, how: Showing) => Promise<void>} page.stage shows an event
  * @param {() => number} [page.tempo] the part of its normal time that an event takes
- * @param {() => number} [page.limit] milliseconds after its arrival in which an event is shown at the latest
+ * @param {(whole: number, isTimed: boolean) => number} [page.limit] milliseconds after its arrival in which an event is shown
+ *     at the latest, by the time that all waiting events take at the reader's pace, and whether a clock runs
  */
-export function story({ show, time, stage, tempo = () => PACES[pace()], limit = () => BEHIND }) {
+export function story({ show, time, stage, tempo = () => PACES[pace()], limit = patience }) {
   /** @type {(Entry & {due: number})[]} */
   let waiting = [];
   /** @type {AbortController | null} */
@@ -112,7 +117,9 @@ export function story({ show, time, stage, tempo = () => PACES[pace()], limit = 
   return {
     /** Add events in their order. @param {Entry[]} entries @param {number} [since] the time at which they were known */
     push(entries, since = performance.now()) {
-      const due = since + limit();
+      const whole = [...waiting, ...entries].reduce((sum, entry) => sum + time(entry), 0) * tempo();
+      const isTimed = entries.some(({ view }) => view.clock);
+      const due = since + limit(whole, isTimed);
       waiting.push(...entries.map((entry) => ({ ...entry, due })));
       return run();
     },

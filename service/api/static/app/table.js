@@ -23,10 +23,12 @@ import { sound } from "./sound.js";
 import { rehide, stage, timeOf } from "./stage.js";
 import { problemState } from "./states.js";
 import { PACES, pace, story } from "./story.js";
+import { heldIn, viewModel } from "./viewmodel.js";
 
 const HIDDEN_POLL = 10_000; // milliseconds between polls for the next hand while the page is hidden
 const SLOW = 3000; // milliseconds after which the page states that it waits for the server
 const DOUBLE = 400; // milliseconds between two presses on a card that play it
+const AGAIN = 700; // milliseconds after a pick-up in which another press on its button is not one more
 const HURRY = 10_000; // milliseconds before the end of the reader's time in which everything is shown at once
 const MOST = 100; // events behind which the page does not show one by one
 const LOGGED = 80; // number of the newest events that the log shows
@@ -44,7 +46,6 @@ const game = {
   /** Whether a move has had no answer for a while. */ waiting: false,
   dragging: false,
   connected: true,
-  /** The cards of the reader in the newest view; pictured ones may have been played. @type {Set<string>} */ kept: new Set(),
   /** The version at which the reader last moved: events from this seq on are shown as new. */
   lastMove: 0,
   /** The one at which the reader moved before that. */
@@ -163,7 +164,7 @@ function take(view) {
   if (view.version < game.view.version) return;
   game.trouble = "";
   if (view.version > game.view.version) forget(view);
-  const held = heldIn(view);
+  const held = new Set(heldIn(view));
   game.choice.cards = game.choice.cards.filter((card) => held.has(card));
   game.choice.staged = game.choice.staged.map((cards) => cards.filter((card) => held.has(card)));
   if (view.status !== game.view.status) game.choice = noChoice();
@@ -237,11 +238,11 @@ async function feed() {
   }
 }
 
-/** @param {Api["GameView"]} view @returns {Set<string>} the open cards of the reader */
-const heldIn = (view) => new Set([...(ownSeat(view)?.hand.cards ?? []), ...(ownSeat(view)?.up.flat() ?? [])]);
-
-/** The state of the page with the cards that are pictured; what can be pressed is that of the newest view. */
-const pictured = () => ({ ...game, kept: heldIn(game.view), view: game.shown === game.view ? game.view : { ...game.shown, moves: game.view.moves } });
+/** The state of the page with the moment that is drawn. */
+const pictured = () => {
+  const moment = viewModel(game.view, game.shown);
+  return { ...game, ...moment, choice: moment.isBehind ? noChoice() : game.choice };
+};
 
 /**
  * Remove what belongs to an earlier turn of the reader, which another tab or the clock may have ended: the
@@ -301,9 +302,14 @@ async function nextHand(signal) {
 
 // ---- actions of the reader
 
+let answered = { type: "", at: 0 }; // the last move that the server took
+
+/** Whether a press was meant for the turn before: picking up right after a pick-up. @param {Api["Move"]} move */
+const isRepeated = ({ type }) => type === "pick_up" && answered.type === type && performance.now() - answered.at < AGAIN;
+
 /** Post a move; a refusal is shown with its rule. @param {Api["Move"]} move */
 async function act(move) {
-  if (game.busy) return;
+  if (game.busy || isRepeated(move)) return;
   game.busy = true;
   game.refusal = null;
   catchUp();
@@ -321,6 +327,7 @@ async function act(move) {
     const body = await signed(move, view, chain.heads[version - 1]);
     const answer = await post(`/v1/games/${id}/moves`, body, { seen });
     storeReceipt(id, answer.receipt);
+    answered = { type: move.type, at: performance.now() };
     game.choice = noChoice();
     [game.earlierMove, game.lastMove] = [game.lastMove, version];
     game.busy = false;
@@ -412,34 +419,37 @@ const giveUp = () => {
   if (confirm(t("act.forfeit.sure"))) act({ type: "forfeit" });
 };
 
-let pressed = { cards: "", at: 0 }; // the card of the last press, for a double click
+let pressed = { cards: "", version: -1, at: 0 }; // the card of the last press, for a double click
 
 const handlers = {
   act,
+  // A press belongs to the moment that was shown when it began: cards of an earlier one are not chosen.
   press: (/** @type {string[]} */ cards) => {
-    if (game.busy) return;
-    catchUp();
+    if (game.busy || game.shown !== game.view) return;
     game.refusal = null;
-    const isDouble = cards.join() === pressed.cards && performance.now() - pressed.at < DOUBLE && game.choice.cards.includes(cards[0]);
-    pressed = { cards: cards.join(), at: performance.now() };
+    const { version } = game.view;
+    const isSame = cards.join() === pressed.cards && version === pressed.version;
+    const isDouble = isSame && performance.now() - pressed.at < DOUBLE && game.choice.cards.includes(cards[0]);
+    pressed = { cards: cards.join(), version, at: performance.now() };
     if (isDouble && game.view.status === "playing") return handlers.make();
     press(game, cards, act);
     render();
   },
   blind: (/** @type {number} */ slot) => {
-    catchUp();
+    if (game.shown !== game.view) return;
     game.refusal = null;
     game.choice = { ...noChoice(), blind: game.choice.blind === slot && !game.dragging ? null : slot };
     render();
   },
   make: () => {
     const move = chosenMove(game);
-    if (!move || game.busy) return;
+    if (!move || game.busy || game.shown !== game.view) return;
     if (move.type !== "play" || isListed(game.view, move.cards)) act(move);
     else if (game.view.turn === game.view.as) askWhy(move.cards);
     else render();
   },
   why: askWhy,
+  skip: () => catchUp(),
   changed: () => render(),
 };
 
@@ -483,6 +493,8 @@ function release() {
 }
 
 let drawn = 0; // the version that seats and middle show
+let usesKeys = false; // whether the last input was a key
+let isReady = false; // whether the reader could act when the page was drawn last
 
 function render() {
   if (!document.getElementById("felt")) return;
@@ -516,7 +528,10 @@ function render() {
   find("#own").setAttribute("aria-busy", String(game.busy));
   replace(find("#say"), ownStatus());
   rehide();
-  if (focused && !find("#own").contains(document.activeElement)) refocus();
+  const [before, moment] = [isReady, pictured()];
+  isReady = moment.isMine || over() || (own !== null && view.status === "swapping" && !own.ready && !moment.isBehind);
+  const isLost = document.activeElement === document.body || (focused && !find("#own").contains(document.activeElement));
+  if ((focused && isLost) || (usesKeys && isReady && !before && (isLost || focused))) refocus();
   fitHand();
   showLog();
   showNotices();
@@ -530,7 +545,7 @@ const lineOf = (events) => marked(lastAction(events, voice()), game.view.seats.m
 /** Focus the next card after the focused element was removed, for example a played card. */
 function refocus() {
   const own = find("#own");
-  const next = own.querySelector("button.fits") ?? own.querySelector("button[data-own]") ?? own.querySelector("button.main");
+  const next = ["button.fits", "button.main", "button[data-own]"].map((one) => own.querySelector(one)).find(Boolean);
   if (next instanceof HTMLElement) next.focus({ preventScroll: true });
 }
 
@@ -546,17 +561,18 @@ function since() {
 function ownStatus() {
   const { view, refusal } = game;
   const own = ownSeat(view);
-  const text = over() ? "" : situation(pictured());
+  const moment = pictured();
+  const text = over() ? "" : situation(moment);
   return [
     h("p", { class: "now" }, [
       own ? h("strong", { class: "name", translate: "no" }, [seatName(own), text ? " · " : ""]) : null,
       text ? h("span", null, [text]) : null,
       h("span", { class: "clock", "data-clock": own && game.shown.turn === view.as ? "" : null }),
     ]),
-    over() || !own ? null : h("p", { class: "hint", role: game.waiting ? "status" : null }, [hint(game, failure(own.seat))]),
+    over() || !own ? null : h("p", { class: "hint", role: game.waiting ? "status" : null }, [hint(moment, failure(own.seat))]),
     refusal ? refusalBox(refusal) : null,
     h("div", { class: `buttons${over() || !own ? "" : " fixed"}` }, [
-      ...(over() ? afterwards() : isOver(view) ? [] : actions(game, handlers)),
+      ...(over() ? afterwards() : own || !moment.isBehind ? actions(moment, handlers) : []),
       own?.stand_in && own.out === null && !over() ? h("button", { onclick: () => attempt(() => post(`/v1/games/${view.id}/back`)) }, [t("act.back")]) : null,
       more(),
     ]),
@@ -738,7 +754,7 @@ function announceEvents(seen) {
   game.announced = view.version;
   const quiet = new Set(["deck_committed", "entropy_committed", "entropy_revealed", "cards_drawn"]);
   const spoken = fresh.filter((event) => !quiet.has(event.type)).map((event) => caption(event, voice(true)));
-  announce([...spoken.slice(-6), over() || queue.isBehind() ? "" : situation(game)].filter(Boolean).join(". "));
+  announce([...spoken.slice(-6), over() || queue.isBehind() ? "" : situation(pictured())].filter(Boolean).join(". "));
   sound(fresh, mine && !isMarked);
 }
 
@@ -829,6 +845,15 @@ function closeMenu(event) {
   if (event instanceof KeyboardEvent) menu.querySelector("summary")?.focus();
 }
 
+/** P picks up the pile and N deals the next hand, unless the focus is in a dialog, a menu or a field. @param {KeyboardEvent} event */
+function shortcut(event) {
+  const within = event.target instanceof Element && event.target.closest("dialog, details, input, textarea, select");
+  const key = { p: "pick_up", n: "next" }[event.key.toLowerCase()];
+  if (!key || within || event.ctrlKey || event.metaKey || event.altKey) return;
+  const button = root.querySelector(`button[data-key=${key}]:enabled`);
+  if (button instanceof HTMLElement) button.click();
+}
+
 /** @param {string} id */
 async function openTable(id) {
   game.table = await get(`/v1/tables/${id}`);
@@ -846,6 +871,9 @@ addEventListener("click", () => (pressing = false), { capture: true });
 addEventListener("pointercancel", release, { capture: true });
 addEventListener("pointerdown", closeMenu);
 addEventListener("keydown", closeMenu);
+addEventListener("keydown", shortcut);
+addEventListener("keydown", () => (usesKeys = true), { capture: true });
+addEventListener("pointerdown", () => (usesKeys = false), { capture: true });
 addEventListener("resize", () => game.view && render());
 addEventListener("pagehide", () => leaving.abort());
 addEventListener("pageshow", (event) => event.persisted && location.reload());
