@@ -106,7 +106,7 @@ export async function seek() {
   });
 }
 
-/** Post a seek, and wait for its table. @param {object} wanted */
+/** Post a seek, and wait for its table. @param {Api["SeekRequest"]} wanted */
 async function offer(wanted) {
   history.replaceState({ seek: wanted }, ""); // which a reload repeats
   wait(await post("/v1/seeks", wanted));
