@@ -355,6 +355,7 @@ def test_a_double_click_plays_a_card_once(visits: Visits) -> None:
         assert before["status"] == "playing", pauses
         expect(page.locator("#own")).to_have_attribute("aria-busy", "false")
         know_newest(page, before)
+        page.locator(SKIP).evaluate_all("all => all.forEach((one) => one.click())")
         page.clock.run_for(3000)
         alone = [one["cards"][0] for one in before["moves"] if len(one.get("cards", ())) == 1]
         if not alone:
@@ -363,7 +364,7 @@ def test_a_double_click_plays_a_card_once(visits: Visits) -> None:
             continue
         own = page.locator(f"[data-own='{alone[0]}']")
         for _ in range(100):  # the views between may arrive late
-            if own.count():
+            if own.count() and not page.locator(SKIP).count():
                 break
             page.clock.run_for(100)
             page.wait_for_timeout(20)
