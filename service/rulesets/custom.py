@@ -20,7 +20,12 @@ from schemas.settings import (
 from service.domain.ruleset import ALL_RANKS
 from service.rulesets.catalogue import Definition, Statement, custom_options
 from service.rulesets.labels import differences, label_of, value_in_words
-from service.rulesets.spoken_of import Place, SpokenSettings, definition_of
+from service.rulesets.spoken_of import (
+    Place,
+    SpokenSettings,
+    definition_of,
+    without_references,
+)
 from service.rulesets.statements import model, rule_of, sections_of
 from service.rulesets.validation import Contradiction, contradictions
 from service.rulesets.without_effect import changes_without_effect, page_omits, with_neutral_values
@@ -128,10 +133,11 @@ def _described(base: Definition, settings: Tree) -> _Described:
     setting come last, so that they do not change the ids of the others.
     """
     changed = {d.setting: d.text for d in differences(base, settings)}
-    wording = SpokenSettings.of(base)
+    wording = SpokenSettings.of(base, base.options.keys() - custom_options(settings).keys())
     stated, gone = wording.stated(changed), wording.gone(changed)
     statements = list(wording.kept(changed))
     lost = {s.id for s in base.statements if s not in statements}
+    statements = without_references(statements)
     cites = dict(base.cites)
     values = dict(leaves(settings))
     for number, (setting, text) in enumerate(_sentences(base, settings, changed, stated, gone), 1):

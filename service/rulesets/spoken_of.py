@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from collections.abc import Set as AbstractSet
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fnmatch import fnmatchcase
 from typing import Any, Final
 
@@ -80,11 +81,13 @@ class SpokenSettings:
 
     ruleset: Definition
     patterns: Mapping[Place, AbstractSet[str]]
+    dropped: tuple[str, ...] = ()  # options of the base that the custom ruleset has not
 
     @classmethod
-    def of(cls, ruleset: Definition) -> SpokenSettings:
-        """Return the wording of a ruleset of the catalogue."""
-        return cls(ruleset=ruleset, patterns=_patterns(ruleset))
+    def of(cls, ruleset: Definition, dropped: Iterable[str] = ()) -> SpokenSettings:
+        """Return the wording of a ruleset of the catalogue, of which some options are dropped."""
+        options = tuple(f"options.{one}" for one in dropped)
+        return cls(ruleset=ruleset, patterns=_patterns(ruleset), dropped=options)
 
     def stated(self, changed: Iterable[str]) -> set[Place]:
         """Return the places that describe changed settings."""
@@ -93,7 +96,7 @@ class SpokenSettings:
 
     def gone(self, changed: Collection[str]) -> set[Place]:
         """Return the places that describe or speak of changed settings."""
-        names = _names(changed)
+        names = [*_names(changed), *self.dropped]
         return self.stated(changed) | {
             place
             for one in self.ruleset.statements
@@ -108,13 +111,26 @@ class SpokenSettings:
         All entries of a place are removed together. But what a reading alone speaks of (`about`)
         removes this reading only.
         """
-        gone, names = self.gone(changed), _names(changed)
+        gone, names = self.gone(changed), [*_names(changed), *self.dropped]
         return tuple(
             one
             for one in self.ruleset.statements
             if not gone & {(one.id, one.section), (one.goes_with, one.section)}
             and not (one.reading and _any_matches(names, one.about))
         )
+
+
+_REFERENCE: Final = re.compile(r" \(([A-Z][0-9]+)\)")
+
+
+def without_references(statements: Collection[Statement]) -> list[Statement]:
+    """Return statements without references, such as "(L16)", to others that are not among them."""
+    ids = {one.id for one in statements}
+
+    def told(text: str) -> str:
+        return _REFERENCE.sub(lambda found: found[0] if found[1] in ids else "", text)
+
+    return [replace(one, text=told(one.text)) for one in statements]
 
 
 def _names(changed: Iterable[str]) -> list[str]:

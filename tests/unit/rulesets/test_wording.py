@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
+import itertools
 import re
+from collections.abc import Iterator
 from fnmatch import fnmatchcase
 
 import pytest
 
-from schemas.settings import SECTIONS, setting_kinds
+from schemas.settings import SECTIONS, Tree, setting_kinds
 from service.domain.ruleset import ALL_RANKS, RankRule
 from service.rulesets.catalogue import Definition, catalogue
+from service.rulesets.custom import RulesetRefused, custom_definition
 from service.rulesets.labels import NAMES
 from service.rulesets.spoken_of import SpokenSettings
 from service.rulesets.statements import Statement
+from tests.custom_games import values
+from tests.examples import stride
 
 SETTINGS = (
     *(f"{section}.{name}" for section, kind in SECTIONS.items() for name in setting_kinds(kind)),
@@ -107,3 +112,72 @@ def test_the_words_of_a_setting_occur_in_the_catalogue(pattern: str) -> None:
     """Otherwise the test above would find nothing."""
     texts = [one.text for ruleset in catalogue().values() for one in ruleset.statements]
     assert any(re.search(WORDS[pattern], text, re.IGNORECASE) for text in texts)
+
+
+REFERENCE = re.compile(r"\(([A-Z][0-9]+)\)")
+OF_OPTIONS = re.compile(
+    r"[Ss]witch|the table (says|chooses)|[Aa] table may choose a|with or without"
+)
+"""What sentences about an option of a table say."""
+
+ANSWERS = {"gultnieks": "P30", "leeds": "L19", "covered-queen": "S10", "egilsson": "P37"}
+"""Statements that list which ranks answer a demand."""
+
+
+def custom(base: str, changes: Tree) -> Definition | None:
+    """Return a custom ruleset; None if its changes are refused."""
+    try:
+        return custom_definition(catalogue()[base], "Own", changes)
+    except RulesetRefused:
+        return None
+
+
+def single_changes() -> Iterator[Tree]:
+    """Yield a change of each single setting, that of a rank for two ranks."""
+    for path, value in values():
+        section, _, name = path.partition(".")
+        if section == "ranks":
+            yield from ({"ranks": {rank: {name: value}}} for rank in ("2", "7"))
+        elif section != "second_hand" and path != "order.low_to_high":
+            yield {section: {name: value}}
+
+
+@pytest.mark.parametrize("base", catalogue())
+def test_no_page_refers_to_a_statement_or_an_option_that_it_has_not(base: str) -> None:
+    """After every single change: no "(L16)" without L16, and no option of the base ruleset."""
+    found, made = set(), 0
+    for changes in itertools.islice(single_changes(), 0, None, stride(3)):
+        if (ruleset := custom(base, changes)) is None:
+            continue
+        made += 1
+        ids = {one.id for one in ruleset.statements}
+        for one in ruleset.statements:
+            found |= {(text, one.text) for text in REFERENCE.findall(one.text) if text not in ids}
+            if OF_OPTIONS.search(one.text) and "rotation" not in one.text:
+                found.add(("option", one.text))
+    assert found == set()
+    assert made > 10
+
+
+@pytest.mark.parametrize("base", ANSWERS)
+def test_a_list_of_what_answers_a_demand_goes_if_another_rank_may_be_played_on_anything(
+    base: str,
+) -> None:
+    ruleset = custom(base, {"ranks": {"K": {"plays": "anything"}}})
+    assert ruleset is not None
+    lists = ("must be seven or lower", "as always", "higher card, and the next play")
+    texts = [one.text for one in ruleset.statements if one.id == ANSWERS[base]]
+    assert not [text for text in texts if any(words in text for words in lists)]
+
+
+def test_the_two_is_not_called_high_and_low_if_it_asks_for_something_else() -> None:
+    ruleset = custom("egilsson", {"ranks": {"2": {"asks": "at_most"}}})
+    assert ruleset is not None
+    assert not [one for one in ruleset.statements if "both high and low" in one.text]
+
+
+def test_a_ten_in_its_rank_is_not_described_by_another_order() -> None:
+    order = [*"23T456789JQKA"]
+    ruleset = custom("shithead-ten-in-rank", {"order": {"low_to_high": order}})
+    assert ruleset is not None
+    assert not [one for one in ruleset.statements if "so not on J, Q, K or A" in one.text]
