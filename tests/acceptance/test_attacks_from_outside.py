@@ -89,6 +89,10 @@ def test_a_game_forged_with_all_server_keys_passes_without_outside_evidence(forg
     assert report.missing == (Sentence(code="more.receipt"),)
 
 
+@pytest.mark.attack("BACK_DATING", "a whole game dated back", check="receipts", needs="RECEIPT")
+@pytest.mark.attack(
+    "REPLACEMENT", "an invented game, compared with a receipt", check="receipts", needs="RECEIPT"
+)
 @pytest.mark.parametrize("forged", ["forged", "back-dated"])
 @pytest.mark.parametrize("seq", [0, 12, 40])
 def test_a_forged_game_fails_against_any_receipt_of_the_true_game(forged: str, seq: int) -> None:
@@ -100,12 +104,21 @@ def test_a_forged_game_fails_against_any_receipt_of_the_true_game(forged: str, s
     assert report.level == "L0"
 
 
+@pytest.mark.attack(
+    "REPLACEMENT",
+    "an invented game, compared with a player's key",
+    check="signatures",
+    needs="SEAT_KEY",
+)
 @pytest.mark.parametrize("seat", [0, 1, 2])
 def test_a_forged_game_fails_against_the_key_of_any_player(seat: int) -> None:
     evidence = OutsideEvidence(seat_keys={seat: public_text(KEYS[seat])})
     assert failing(report_on(game("forged"), evidence)) == {Check.SIGNATURES: 0}
 
 
+@pytest.mark.attack(
+    "KEY_SWAP", "a person's seat relabelled as a bot's", check="signatures", needs="SEAT_KEY"
+)
 def test_a_human_seat_relabelled_as_a_bot_fails_against_its_key() -> None:
     """Only human seats need signatures; the player whose key is missing can show the fraud."""
     lines = tuple(made_game(Plan(name="relabelled", bots=True)))
@@ -114,6 +127,12 @@ def test_a_human_seat_relabelled_as_a_bot_fails_against_its_key() -> None:
     assert failing(report_on(lines, evidence)) == {Check.SIGNATURES: 0}
 
 
+@pytest.mark.attack(
+    "REPLACEMENT",
+    "an invented game, compared with a witnessed tree",
+    check="anchor, witness",
+    needs="WITNESS",
+)
 def test_a_game_forged_afterwards_is_not_in_the_witnessed_tree() -> None:
     true, forged = game("true"), game("forged")
     tree = [leaf(sample_lines("threes")), leaf(true)]
@@ -124,6 +143,7 @@ def test_a_game_forged_afterwards_is_not_in_the_witnessed_tree() -> None:
     assert not stolen.witnessed
 
 
+@pytest.mark.attack("REPLACEMENT", "a tree shown to no witness", check="witness", needs="WITNESS")
 def test_a_tree_shown_only_to_the_victim_is_not_witnessed() -> None:
     """The server signs a second tree; its witnesses never see it."""
     forged = game("forged")
@@ -132,6 +152,9 @@ def test_a_tree_shown_only_to_the_victim_is_not_witnessed() -> None:
     assert (report.witnessed, report.result) == (False, Result.MISSING)
 
 
+@pytest.mark.attack(
+    "EQUIVOCATION", "a different tree for each witness", check="witness", needs="WITNESS"
+)
 def test_a_log_that_shows_each_witness_a_different_tree_does_not_reach_the_quorum() -> None:
     """One witness cosigned the other tree, so one of the required cosignatures is missing."""
     forged = game("forged")
@@ -139,6 +162,7 @@ def test_a_log_that_shows_each_witness_a_different_tree_does_not_reach_the_quoru
     assert (report.witnessed, report.result) == (False, Result.MISSING)
 
 
+@pytest.mark.attack("DOWNGRADE", "a quorum of zero", check="witness", needs="WITNESS")
 @pytest.mark.parametrize("quorum", [0, -1, 3])
 def test_a_quorum_of_zero_or_of_more_than_all_witnesses_proves_nothing(quorum: int) -> None:
     true = game("true")
@@ -146,12 +170,19 @@ def test_a_quorum_of_zero_or_of_more_than_all_witnesses_proves_nothing(quorum: i
     assert (report.witnessed, report.result) == (False, Result.MISSING)
 
 
+@pytest.mark.attack("OWN_TRUST", "one witness that signs twice", check="witness", needs="WITNESS")
 def test_a_witness_that_signs_twice_counts_once() -> None:
     true = game("true")
     report = anchored(true, proof_in([leaf(true)], leaf(true), [WITNESSES[0]] * 2))
     assert (report.witnessed, report.result) == (False, Result.MISSING)
 
 
+@pytest.mark.attack(
+    "EQUIVOCATION",
+    "two histories of a game in one tree",
+    check="receipts, monitor",
+    needs="RECEIPT",
+)
 def test_a_receipt_shows_which_of_two_witnessed_histories_is_true() -> None:
     """Witnesses check the tree and not the games; monitors and receipts check the games."""
     true, forged = game("true"), game("forged")
@@ -170,6 +201,12 @@ def test_a_proof_of_an_earlier_event_witnesses_nothing_that_came_after() -> None
     assert (report.witnessed, report.result) == (False, Result.MISSING)
 
 
+@pytest.mark.attack(
+    "TRUNCATION",
+    "a truncated log, compared with the public log",
+    check="anchor, witness",
+    needs="WITNESS",
+)
 def test_a_truncated_game_passes_so_far_and_fails_against_the_public_log() -> None:
     lines = sample_lines("shithead")
     cut = lines[: sample("shithead").find("pile_picked_up", n=5)]
@@ -191,6 +228,12 @@ def repeated_deal() -> tuple[Lines, Lines, Lines]:
     return first, aborted, tuple(made_game(again))
 
 
+@pytest.mark.attack(
+    "RE_ROLL",
+    "a repeated deal whose first attempt is concealed",
+    check="sequence",
+    needs="OTHER_LOG",
+)
 def test_a_repeated_deal_passes_alone_and_fails_beside_the_first_attempt() -> None:
     """The second deal hides the first: both name the same game as their predecessor."""
     first, aborted, again = repeated_deal()
@@ -200,6 +243,9 @@ def test_a_repeated_deal_passes_alone_and_fails_beside_the_first_attempt() -> No
     assert failing(beside) == {Check.SEQUENCE: 0}
 
 
+@pytest.mark.attack(
+    "EQUIVOCATION", "different histories for two seats", check="sequence", needs="OTHER_LOG"
+)
 def test_different_histories_for_two_seats_fail_side_by_side() -> None:
     """Both pass alone; two players who compare them see where they differ."""
     true = game("true")
@@ -214,6 +260,7 @@ def test_different_histories_for_two_seats_fail_side_by_side() -> None:
     assert Check.SEQUENCE in failing(side_by_side)
 
 
+@pytest.mark.attack("REUSED_SEED", "a seed used at two tables", check="sequence", needs="OTHER_LOG")
 def test_two_games_with_the_same_seed_fail_together_even_at_different_tables() -> None:
     """The commitments bind the game and so differ; readers of the first seal knew the deck."""
     seed = b"\x2a" * 32
@@ -224,6 +271,9 @@ def test_two_games_with_the_same_seed_fail_together_even_at_different_tables() -
     assert failing(beside) == {Check.SEQUENCE: None}
 
 
+@pytest.mark.attack(
+    "WRONG_DEALER", "a first hand with a dealer who was not drawn", check="sequence"
+)
 @pytest.mark.parametrize(("hand", "dealer"), [(1, 1), (2, None)])
 def test_a_hand_without_a_predecessor_must_be_the_first_and_draw_its_dealer(
     hand: int, dealer: int | None
@@ -247,6 +297,7 @@ def _open_bundle(profile: str) -> dict[Check, int | None]:
     return failing(verify_bundle(read_bundle(data)))
 
 
+@pytest.mark.attack("OTHERS_OPENINGS", "a bundle that opens another seat's cards", check="openings")
 def test_a_bundle_that_opens_another_seats_cards_fails() -> None:
     """Each dealt card belongs to one seat; its opening in another bundle is a leak."""
     fails = {profile for profile in ("public", "seat-0", "seat-1", "seat-2")
@@ -256,6 +307,12 @@ def test_a_bundle_that_opens_another_seats_cards_fails() -> None:
     assert Check.CHAIN in _open_bundle("seat-9")  # a seat that the table does not have
 
 
+@pytest.mark.attack(
+    "OWN_TRUST",
+    "a bundle that contains its own receipts and proof",
+    check="the level",
+    needs="RECEIPT",
+)
 def test_receipts_and_proofs_inside_a_bundle_raise_no_level() -> None:
     """They are signed by a key of the forger, and count for nothing without a key from outside."""
     forged = game("forged")
@@ -267,6 +324,9 @@ def test_receipts_and_proofs_inside_a_bundle_raise_no_level() -> None:
     assert (report.level, report.witnessed, report.outside) == ("L1", False, ())
 
 
+@pytest.mark.attack(
+    "DOWNGRADE", "receipts, keys and proofs left out", check="the level", needs="RECEIPT"
+)
 def test_evidence_left_out_is_named_as_missing_and_lowers_the_level() -> None:
     true = game("true")
     last, server = receipt(true, len(true) - 1), (SERVER.verifier,)
@@ -283,6 +343,7 @@ def test_evidence_left_out_is_named_as_missing_and_lowers_the_level() -> None:
         assert report.missing
 
 
+@pytest.mark.attack("DOWNGRADE", "signatures stripped off", check="signatures")
 def test_signatures_stripped_from_a_keyed_game_do_not_make_it_a_keyless_one() -> None:
     forgery = Forgery(game("true"))
     for event in forgery.events:

@@ -96,6 +96,17 @@ def replay(
     return answers
 
 
+@pytest.mark.attack(
+    "ETAGS", "ETags for indistinguishable decks compared", check="indistinguishable decks"
+)
+@pytest.mark.attack(
+    "ERROR_TEXTS", "refusals for indistinguishable decks compared", check="indistinguishable decks"
+)
+@pytest.mark.attack(
+    "SIZE_AND_ORDER",
+    "answers for indistinguishable decks compared",
+    check="indistinguishable decks",
+)
 @pytest.mark.heavy
 @pytest.mark.parametrize("seed", [1, pytest.param(2, marks=pytest.mark.long)])
 @pytest.mark.parametrize("ruleset", RULESETS)

@@ -99,6 +99,7 @@ def unexplained(share: list[str], tries: int) -> list[str]:
     ]
 
 
+@pytest.mark.attack("EDIT", "any one value of any event changed", check="any")
 @pytest.mark.heavy
 def test_a_log_with_one_changed_value_does_not_pass() -> None:
     """All hashes are recomputed, the seed is unchanged; a fixed share of all patterns."""

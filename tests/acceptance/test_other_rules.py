@@ -117,6 +117,7 @@ def passing(name: str, chosen: list[tuple[str, Changed]], *, tries: int) -> tupl
     return made, passed
 
 
+@pytest.mark.attack("SPECIAL", "one move by a different rule", check="legality")
 @pytest.mark.heavy
 def test_one_move_by_another_rule_does_not_pass() -> None:
     """Random settings of each ruleset, the same in every run, until one allows a cheat."""

@@ -312,6 +312,9 @@ def test_a_hand_whose_key_is_in_no_file_is_not_played(service: Running, tmp_path
     assert answer.stdout.splitlines()[-1] == "no evidence of tampering, level L3", answer.stderr
 
 
+@pytest.mark.attack(
+    "KEY_SWAP", "a seat's key that the server left out", check="the client", needs="SEAT_KEY"
+)
 @pytest.mark.parametrize("words", [(), ("--keyed",)])
 def test_a_key_that_the_server_left_out_is_still_a_contradiction(
     service: Running, tmp_path: Path, words: tuple[str, ...]

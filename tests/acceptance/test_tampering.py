@@ -13,6 +13,7 @@ from tests.attacks.registry import game_at
 from tests.tamper import failing, report_on, sample, sample_lines
 
 
+@pytest.mark.attack("EDIT", "an edit without recomputed hashes", check="chain")
 def test_an_edit_without_recomputed_hashes_is_named_at_the_edited_event() -> None:
     """The next event has the hash of the true one."""
     lines = list(sample_lines("shithead"))
@@ -21,18 +22,21 @@ def test_an_edit_without_recomputed_hashes_is_named_at_the_edited_event() -> Non
     assert failing(report_on(lines)) == {Check.CHAIN: 40}
 
 
+@pytest.mark.attack("DROP", "a line dropped", check="chain")
 def test_a_dropped_line_breaks_the_chain() -> None:
     lines = list(sample_lines("shithead"))
     del lines[40]
     assert failing(report_on(lines))[Check.CHAIN] == 40
 
 
+@pytest.mark.attack("REORDERING", "two lines exchanged", check="chain")
 def test_two_lines_in_the_wrong_order_break_the_chain() -> None:
     lines = list(sample_lines("shithead"))
     lines[40], lines[41] = lines[41], lines[40]
     assert failing(report_on(lines))[Check.CHAIN] == 40
 
 
+@pytest.mark.attack("INSERTION", "bytes that are not a canonical event", check="bytes")
 @pytest.mark.parametrize(
     ("old", "new"),
     [
@@ -52,6 +56,7 @@ def test_bytes_that_are_not_the_canonical_event_are_refused(old: bytes, new: byt
     assert report.level is None
 
 
+@pytest.mark.attack("ILLEGAL_RANK", "an illegal play of a running game", check="legality")
 def test_an_illegal_play_of_a_running_game_is_caught_by_public_facts_alone() -> None:
     """Before the seal the hands are unknown, but the demand of the pile is public."""
     forgery = sample("shithead")
@@ -70,6 +75,7 @@ def test_a_burned_card_played_again_in_a_running_game_is_caught() -> None:
     assert failing(report_on(forgery.lines()))[Check.CUSTODY] == seq
 
 
+@pytest.mark.attack("RENEGE", "a pick-up despite a publicly known playable card", check="legality")
 def test_a_pick_up_by_a_seat_with_a_publicly_known_playable_card_is_caught() -> None:
     """A seat that publicly picked up a playable card and must play may not take the pile."""
     for name in ("leeds", "leeds-seven-seats-two-decks"):

@@ -99,6 +99,9 @@ def test_a_log_that_pins_a_weak_key_fails(weak: str) -> None:
     assert finding.reason == "The key of seat 0 is so weak that anyone can sign with it."
 
 
+@pytest.mark.attack(
+    "KEY_SWAP", "a key off the curve, or in a non-canonical encoding", check="signatures"
+)
 @pytest.mark.parametrize("key", sorted(INVALID_KEYS))
 def test_a_log_that_pins_an_invalid_key_fails(key: str) -> None:
     """Keys off the curve and non-canonical encodings."""

@@ -7,6 +7,8 @@ from datetime import timedelta
 from functools import cache
 from uuid import UUID
 
+import pytest
+
 from service.replay.sentences import Sentence
 from service.shx.bundle import OPENINGS, Bundle, read_bundle, write_bundle
 from service.shx.canonical import canonical
@@ -56,6 +58,12 @@ def test_a_whole_game_replaced_passes_alone_and_fails_with_a_receipt() -> None:
     assert report.level == "L0"
 
 
+@pytest.mark.attack(
+    "TRUNCATION",
+    "a truncated log, compared with a receipt",
+    check="seal, receipts",
+    needs="RECEIPT",
+)
 def test_a_truncated_game_passes_so_far_and_fails_with_a_receipt() -> None:
     lines = sample_lines("shithead")
     cut = lines[: sample("shithead").find("pile_picked_up", n=5)]
@@ -65,6 +73,9 @@ def test_a_truncated_game_passes_so_far_and_fails_with_a_receipt() -> None:
     assert Check.RECEIPTS in failing(report_on(cut, with_receipts(receipt(lines, len(cut)))))
 
 
+@pytest.mark.attack(
+    "OWN_TRUST", "receipts signed by another key", check="receipts", needs="RECEIPT"
+)
 def test_a_receipt_that_another_key_signed_fails() -> None:
     lines = sample_lines("shithead")
     forged = receipt(lines, 9, NoteSigner(name=SERVER.name, key=private_key("another")))
@@ -118,6 +129,12 @@ def test_the_keys_of_all_human_seats_raise_the_level_to_l3() -> None:
     )
 
 
+@pytest.mark.attack(
+    "UNSIGNED",
+    "another deal after a seat signed without seeing it",
+    check="the level",
+    needs="SEAT_KEY",
+)
 def test_a_move_signed_before_the_deal_was_seen_does_not_count_for_l3() -> None:
     """Its signature is valid with any deck, and all other moves of the seat follow time-outs."""
     clock = {"turn_seconds": 30, "swap_seconds": 60}
@@ -147,6 +164,7 @@ def test_a_manifest_of_another_game_is_caught() -> None:
     assert failing(verify_bundle(bundle)) == {Check.CHAIN: 0}
 
 
+@pytest.mark.attack("OTHERS_OPENINGS", "a false opening in a seat's bundle", check="openings")
 def test_a_false_opening_in_a_seats_bundle_is_caught() -> None:
     lines = sample_lines("shithead")
     seal = json.loads(lines[-1])["data"]

@@ -50,6 +50,9 @@ def test_the_games_of_a_table_follow_one_another_and_aborted_attempts_are_listed
     assert reason == f"Game {json.loads(aborted[0])['game']} was broken off (operator)."
 
 
+@pytest.mark.attack(
+    "RE_ROLL", "an aborted attempt left out of a table's games", check="sequence", needs="OTHER_LOG"
+)
 def test_a_missing_game_is_caught() -> None:
     first, _, second = table()
     result, reason = sequence_of(first, second)
@@ -67,6 +70,7 @@ def test_two_games_with_the_same_predecessor_are_caught() -> None:
     assert reason == f"Two games follow game {games[0]}: {games[1]}, {games[2]}."
 
 
+@pytest.mark.attack("WRONG_DEALER", "a wrong next dealer", check="sequence", needs="OTHER_LOG")
 def test_a_wrong_next_dealer_is_caught() -> None:
     first, _, _ = table()
     dealer = (json.loads(first[-2])["data"]["shithead"] + 1) % 3
@@ -131,6 +135,9 @@ def test_a_wrong_hand_number_is_caught() -> None:
     assert (result, reason) == (Result.FAIL, "Hand 4 follows hand 1. It should be hand 2.")
 
 
+@pytest.mark.attack(
+    "REUSED_SEED", "a server commitment used twice", check="sequence", needs="OTHER_LOG"
+)
 def test_a_server_commitment_used_twice_is_caught() -> None:
     """The commitment binds the game's id, so only a copied one can be equal."""
     first, aborted, _ = table()

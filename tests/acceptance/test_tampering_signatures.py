@@ -53,6 +53,9 @@ def a_signature_bit_flipped(f: Forgery) -> int:
     return seq
 
 
+@pytest.mark.attack(
+    "FORGED_SIGNATURE", "a signature that does not cover the move", check="signatures"
+)
 @pytest.mark.parametrize(
     "attack",
     [another_move_than_the_signed_one, a_signature_of_a_later_move, a_signature_bit_flipped],
@@ -65,6 +68,7 @@ def test_a_signature_that_does_not_cover_the_move_is_caught(
     assert failing(report_on(forgery.lines()))[Check.SIGNATURES] == seq
 
 
+@pytest.mark.attack("FORGED_SIGNATURE", "a move without its signature", check="signatures")
 def test_a_move_of_a_keyed_seat_without_a_signature_is_caught() -> None:
     forgery = sample("shithead-keyed")
     seq = signed(forgery)
@@ -72,6 +76,7 @@ def test_a_move_of_a_keyed_seat_without_a_signature_is_caught() -> None:
     assert failing(report_on(forgery.lines()))[Check.SIGNATURES] == seq
 
 
+@pytest.mark.attack("EDIT", "an edit under later signatures", check="signatures")
 def test_an_earlier_event_cannot_be_edited_under_later_signatures() -> None:
     """Later moves sign the head they saw: even a changed time breaks them."""
     forgery = sample("shithead-keyed")
@@ -85,6 +90,9 @@ def test_an_earlier_event_cannot_be_edited_under_later_signatures() -> None:
     assert later is not None and later > first
 
 
+@pytest.mark.attack(
+    "KEY_SWAP", "a seat's key replaced by the operator", check="signatures", needs="SEAT_KEY"
+)
 def test_a_key_replaced_by_the_operator_fails_against_the_key_from_outside() -> None:
     """With keys of its own the operator can forge a game that passes alone."""
     report = report_on(keyed_lines())
@@ -95,6 +103,7 @@ def test_a_key_replaced_by_the_operator_fails_against_the_key_from_outside() -> 
     }
 
 
+@pytest.mark.attack("REPLAYED_SIGNATURE", "a nonce used twice", check="signatures")
 def test_a_nonce_used_twice_is_caught_even_if_the_player_signed_it() -> None:
     forgery = keyed()
     one, two = signed(forgery), signed(forgery, 4)
@@ -103,6 +112,9 @@ def test_a_nonce_used_twice_is_caught_even_if_the_player_signed_it() -> None:
     assert failing(report_on(forgery.lines(KEYS))) == {Check.SIGNATURES: two}
 
 
+@pytest.mark.attack(
+    "REPLAYED_SIGNATURE", "a move signed for an earlier position", check="signatures"
+)
 def test_a_move_signed_before_another_seats_action_was_seen_is_caught() -> None:
     forgery = keyed()
     seq = signed(forgery, 5)
@@ -118,6 +130,7 @@ def test_a_signed_move_other_than_the_one_recorded_is_caught() -> None:
     assert failing(report_on(forgery.lines(KEYS))) == {Check.SIGNATURES: seq}
 
 
+@pytest.mark.attack("REPLAYED_SIGNATURE", "a signature of another game", check="signatures")
 def test_a_signature_of_another_game_is_caught() -> None:
     forgery = keyed()
     seq = signed(forgery)
@@ -153,12 +166,19 @@ def _given_up_by_the_server(forgery: Forgery, seat: int) -> int:
     return seq
 
 
+@pytest.mark.attack("FORGED_SIGNATURE", "a forfeit without a signature", check="signatures")
 def test_a_forfeit_that_a_keyed_seat_never_signed_is_caught() -> None:
     forgery = sample("shithead-keyed")
     seq = _given_up_by_the_server(forgery, 1)
     assert failing(report_on(forgery.lines())) == {Check.SIGNATURES: seq}
 
 
+@pytest.mark.attack(
+    "FORGED_SIGNATURE",
+    "a keyless seat's forfeit",
+    check="the list of what is unproven",
+    needs="SEAT_KEY",
+)
 def test_a_forfeit_of_a_seat_without_a_key_passes_and_is_listed_as_unproven() -> None:
     """Only outside evidence could catch it; the report says that it proves nothing."""
     forgery = sample("shithead")

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import ast
 from collections import defaultdict
+from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 from typing import Final
 
@@ -14,10 +17,9 @@ from tests.attacks import (
     special_rule_attacks,
     whole_move_attacks,
 )
-from tests.attacks.attacks_tested_elsewhere import ELSEWHERE
 from tests.attacks.registry import ATTACKS, Family, Needs
 
-__all__ = ["ATTACKS", "MODULES", "by_family", "table"]
+__all__ = ["ATTACKS", "MODULES", "by_family", "elsewhere", "table"]
 
 MODULES: Final = (
     record_attacks,
@@ -29,6 +31,7 @@ MODULES: Final = (
 )
 """Importing them fills ATTACKS."""
 
+TESTS: Final = Path(__file__).parents[1]
 RESULTS: Final = Path(__file__).parents[2] / "ops" / "bench" / "results" / "attacks.md"
 _LOGS: Final = "acceptance/test_attacks_registered.py"
 _HEAD: Final = """\
@@ -42,14 +45,49 @@ and recomputes all hashes and commitments; it has no keys or receipts of players
 """
 
 
+@dataclass(frozen=True, kw_only=True)
+class MarkedAttack:
+    """An attack with a test of its own: the mark `attack` names it there."""
+
+    family: Family
+    name: str
+    check: str
+    needs: Needs
+    file: str  # below tests
+
+
+@cache
+def elsewhere() -> tuple[MarkedAttack, ...]:
+    """Return the attacks that are tested in other files, from the marks of their tests."""
+    return tuple(
+        _marked(decorator, path.relative_to(TESTS).as_posix())
+        for path in sorted(TESTS.rglob("test_*.py"))
+        for node in ast.walk(ast.parse(path.read_text("utf-8")))
+        if isinstance(node, ast.FunctionDef)
+        for decorator in node.decorator_list
+        if isinstance(decorator, ast.Call) and ast.unparse(decorator.func) == "pytest.mark.attack"
+    )
+
+
+def _marked(mark: ast.Call, file: str) -> MarkedAttack:
+    family, name = (ast.literal_eval(one) for one in mark.args)
+    named = {one.arg: ast.literal_eval(one.value) for one in mark.keywords}
+    return MarkedAttack(
+        family=Family[family],
+        name=name,
+        check=named["check"],
+        needs=Needs[named.get("needs", "NOTHING")],
+        file=file,
+    )
+
+
 def by_family() -> dict[Family, list[tuple[str, str, str, Needs, str]]]:
     """Return the attacks of each family: name, log, check, outside evidence, file of the test."""
     found: dict[Family, list[tuple[str, str, str, Needs, str]]] = defaultdict(list)
     for kind in ATTACKS:
         found[kind.family].append((kind.name, kind.log, kind.check, Needs.NOTHING, _LOGS))
-    for tested in ELSEWHERE:
-        file = tested.test.partition("::")[0]
-        found[tested.family].append((tested.name, "", tested.check, tested.needs, file))
+    for tested in elsewhere():
+        found[tested.family].append((tested.name, "", tested.check, tested.needs, tested.file))
     return found
 
 

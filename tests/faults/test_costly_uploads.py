@@ -63,6 +63,7 @@ def checked(service: Running, log: bytes) -> dict[str, str]:
     return {check["check"]: check["result"] for check in result.get("checks", ())}
 
 
+@pytest.mark.attack("WITHOUT_BOUND", "an upload that takes minutes to verify", check="a time limit")
 def test_a_verification_is_stopped_at_the_configured_time_limit(
     database_url: str, redis_url: str, tmp_path: Path
 ) -> None:
@@ -81,6 +82,7 @@ def test_a_verification_is_stopped_at_the_configured_time_limit(
         wait_for(lambda: checked(service, short).get("legality") == "pass", seconds=60)
 
 
+@pytest.mark.attack("WITHOUT_BOUND", "an upload whose caller has hung up", check="a killed process")
 def test_a_verification_is_stopped_if_the_caller_or_the_server_is_gone(
     database_url: str, redis_url: str, tmp_path: Path
 ) -> None:

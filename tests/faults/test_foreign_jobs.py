@@ -92,6 +92,7 @@ def when_abandoned(queue: Queue, _: Path) -> None:
     queue.connection.zadd(registry.key, {f"{job.id}:{uuid4().hex}": time.time() - 60})
 
 
+@pytest.mark.attack("FOREIGN_JOBS", "a job that calls another function", check="the worker")
 @pytest.mark.parametrize(
     "write",
     [
@@ -134,6 +135,7 @@ def test_the_service_s_own_jobs_are_run(
     assert done == [arguments]
 
 
+@pytest.mark.attack("FOREIGN_JOBS", "a command to a worker over Redis", check="the worker")
 def test_a_worker_accepts_no_commands_over_redis(client: redis.Redis) -> None:
     worker = Worker([queue_of(client)], connection=client, serializer=JSONSerializer)
     worker.subscribe()

@@ -57,6 +57,9 @@ def answered_to_the_end(client: socket.socket) -> bytes:
     return received
 
 
+@pytest.mark.attack(
+    "WITHOUT_BOUND", "130 half-sent bodies of one address", check="slots and a deadline"
+)
 @pytest.mark.smoke
 def test_half_sent_bodies_of_one_address_block_no_other_caller(service: Running) -> None:
     for call, framing in product(CALLS[:2], FRAMINGS):
@@ -72,6 +75,7 @@ def test_half_sent_bodies_of_one_address_block_no_other_caller(service: Running)
             client.close()
 
 
+@pytest.mark.attack("WITHOUT_BOUND", "a body that never ends", check="a deadline")
 @pytest.mark.parametrize("name", ["API", "streams"])
 def test_a_body_has_a_deadline(
     database_url: str, redis_url: str, tmp_path: Path, name: str
@@ -117,6 +121,9 @@ def test_aborted_bodies_free_their_slots_and_threads(
                 assert client.recv(100).startswith(b"HTTP/1.1 4")
 
 
+@pytest.mark.attack(
+    "WITHOUT_BOUND", "a hundred calls in one connection", check="no unencrypted HTTP/2"
+)
 def test_slow_uploads_half_sent_heads_and_http2_prefaces_block_no_other_call(
     service: Running,
 ) -> None:

@@ -41,6 +41,7 @@ def seconds_of(notifier: RedisNotifier, version: int) -> float:
     return time.perf_counter() - began
 
 
+@pytest.mark.attack("FOREIGN_JOBS", "a Redis that hangs", check="a time limit")
 @pytest.mark.parametrize("begun", [True, False])
 def test_a_hung_redis_costs_a_move_50_ms_and_the_next_ones_nothing(
     valkey: EmbeddedValkey, *, begun: bool

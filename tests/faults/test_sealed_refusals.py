@@ -65,6 +65,7 @@ def assert_proven(services: Services, game: UUID, count: int) -> None:
     assert not any(one.code == "seal.unproven" for one in report.remarks)
 
 
+@pytest.mark.attack("REFUSALS", "an attempt recorded while the game is sealed", check="the append")
 def test_an_attempt_between_decision_and_commit_of_the_seal_is_included(
     deployment: Deployment,
     services: Services,
@@ -175,6 +176,7 @@ def test_a_partly_deleted_set_of_attempts_is_not_shown(
     )
 
 
+@pytest.mark.attack("REFUSALS", "an attempt attributed to another seat", check="encryption at rest")
 @pytest.mark.parametrize(
     "change",
     [

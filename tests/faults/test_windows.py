@@ -110,6 +110,7 @@ def test_the_view_shows_until_when_bots_wait(
         assert datetime.fromisoformat(orjson.loads(body)["window_until"]) == due
 
 
+@pytest.mark.attack("BOT_TIMING", "the time that a bot waits", check="windows")
 def test_the_window_depends_on_public_facts_only(services: Services, followed: GameEntry) -> None:
     """The wait of a bot does not reveal whether the drawn card fits."""
     record = followed.record

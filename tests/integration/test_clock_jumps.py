@@ -31,6 +31,7 @@ def world(database_url: str) -> Iterator[World]:
     made.services.close()
 
 
+@pytest.mark.attack("OLD_STATE", "a clock set ahead before a purge", check="the clock watch")
 def test_a_clock_jump_erases_no_player(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
     player = world.person("Eve")
     world.person("Ada").game()
@@ -39,6 +40,9 @@ def test_a_clock_jump_erases_no_player(world: World, monkeypatch: pytest.MonkeyP
     assert player.get("/v1/players/me").status_code == 200
 
 
+@pytest.mark.attack(
+    "OLD_STATE", "a clock set ahead before idle games are closed", check="the clock watch"
+)
 def test_a_clock_jump_closes_no_game(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
     host, guest = world.person("Ada"), world.person("Bob")
     table = host.table("open")

@@ -203,6 +203,7 @@ def test_the_dump_is_of_a_game_with_hidden_cards_and_stored_answers(game: Dumped
     assert str(game.entry.record.identity) in game.dumped.database
 
 
+@pytest.mark.attack("DUMP", "the seed searched for in a dump", check="encryption at rest")
 def test_the_dump_has_neither_the_server_seed_nor_the_keys_derived_from_it(
     game: DumpedGame,
 ) -> None:
@@ -228,6 +229,7 @@ def test_the_dump_has_no_tokens_recovery_codes_or_invites(game: DumpedGame) -> N
             assert not [s for s in spellings(secret.encode()) if s in text], (name, kind)
 
 
+@pytest.mark.attack("DUMP", "hidden cards searched for in a dump", check="encryption at rest")
 def test_the_dump_names_no_hidden_card(game: DumpedGame) -> None:
     """Only public events name cards."""
     public = set(_seen(game))

@@ -128,6 +128,9 @@ def test_a_caller_over_the_limit_is_refused_before_any_event_is_folded(
         assert orjson.loads(services.games.view(caller, game)[0])["version"]
 
 
+@pytest.mark.attack(
+    "WITHOUT_BOUND", "the first call on a long hand in each process", check="slots and a count"
+)
 def test_the_first_read_of_a_stream_in_a_process_is_charged_to_the_request(
     deployment: Deployment,
 ) -> None:
@@ -174,6 +177,9 @@ def test_the_first_read_of_a_stream_in_a_process_is_charged_to_the_request(
         deployment.end(new)
 
 
+@pytest.mark.attack(
+    "WITHOUT_BOUND", "a table at which thousands of hands were played", check="a cache"
+)
 def test_a_cached_table_is_folded_from_its_last_version(deployment: Deployment) -> None:
     services = deployment.process()
     ada, bob = person(services, "Ada"), person(services, "Bob")

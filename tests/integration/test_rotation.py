@@ -127,6 +127,12 @@ def test_the_list_of_keys_has_a_new_key_at_once(
     world.services.close()
 
 
+@pytest.mark.attack(
+    "KEY_SWAP",
+    "a newer server key ended by the holder of an old one",
+    check="/v1/keys",
+    needs="WITNESS",
+)
 def test_the_end_of_a_key_counts_only_if_a_later_key_signed_it(
     database_url: str, path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -147,6 +147,7 @@ def publish(settings: Settings) -> None:
     world.services.close()
 
 
+@pytest.mark.attack("OLD_STATE", "a key file from before a rotation", check="the start")
 @pytest.mark.parametrize("source", ["file", "environment"])
 @pytest.mark.parametrize("only", ["signing", "sealing"])
 def test_keys_from_before_a_rotation_are_refused(

@@ -80,6 +80,9 @@ def test_a_request_repeated_after_a_timeout_gets_the_finished_trial(
     assert client.llen(f"rq:queue:{job_queue.TRIALS_QUEUE}") == 0
 
 
+@pytest.mark.attack(
+    "WITHOUT_BOUND", "several trials of one player", check="a count for each player"
+)
 @pytest.mark.usefixtures("impatient")
 def test_a_player_has_one_trial_at_a_time(
     world: World, database_url: str, redis_url: str, monkeypatch: pytest.MonkeyPatch
@@ -97,6 +100,7 @@ def test_a_player_has_one_trial_at_a_time(
     assert post(ada, 6).status_code == 201
 
 
+@pytest.mark.attack("WITHOUT_BOUND", "many trial hands at once", check="a limited queue")
 @pytest.mark.usefixtures("impatient")
 def test_trials_over_the_total_limit_are_refused_at_once(
     world: World, database_url: str, redis_url: str, monkeypatch: pytest.MonkeyPatch
@@ -163,6 +167,7 @@ def test_waiting_for_trials_holds_few_threads_of_a_process(world: World) -> None
         slot.__exit__(None, None, None)
 
 
+@pytest.mark.attack("WITHOUT_BOUND", "so many trials that some of them expire", check="503")
 @pytest.mark.usefixtures("impatient")
 def test_a_lost_trial_is_answered_with_retry_later(
     world: World, redis_url: str, monkeypatch: pytest.MonkeyPatch

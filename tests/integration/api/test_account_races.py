@@ -36,6 +36,7 @@ def erasure(player: Person) -> Callable[[], Answer]:
     return partial(player.call, "DELETE", "/v1/players/me")
 
 
+@pytest.mark.attack("ACCOUNTS", "an erasure concurrent with a deal", check="the row lock")
 def test_an_erasure_and_a_deal_exclude_each_other(world: World) -> None:
     """An erased player in a running hand could not go on, and neither could the others."""
     for _ in range(repeated(ROUNDS)):
@@ -67,6 +68,9 @@ def test_an_erasure_and_a_deal_by_the_player_exclude_each_other(world: World) ->
         assert (erased.status_code == 204) is not bool(hands), [a.text for a in (erased, *dealt)]
 
 
+@pytest.mark.attack(
+    "ACCOUNTS", "a quota exceeded by concurrent calls", check="the quota counted in the commit"
+)
 @pytest.mark.parametrize("kind", ["tables", "games"])
 def test_concurrent_calls_do_not_exceed_a_quota(
     ada: Person, kind: str, monkeypatch: pytest.MonkeyPatch
@@ -94,6 +98,9 @@ def test_concurrent_deals_do_not_exceed_the_quota_of_hands(
     assert sorted(a.status_code for a in answers) == [201] * 2 + [409] * (THREADS - 2)
 
 
+@pytest.mark.attack(
+    "ACCOUNTS", "disputes opened concurrently", check="the quota counted in the commit"
+)
 def test_disputes_opened_concurrently_do_not_exceed_the_quota(
     world: World, ada: Person, bob: Person, monkeypatch: pytest.MonkeyPatch
 ) -> None:

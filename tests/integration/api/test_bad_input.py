@@ -176,6 +176,7 @@ def test_an_unknown_token_is_refused_also_where_none_is_needed(world: World, val
         assert answer.headers["WWW-Authenticate"].startswith("Bearer")
 
 
+@pytest.mark.attack("ERROR_TEXTS", "a fault of the service provoked", check="the form of faults")
 def test_an_internal_error_reveals_no_details(
     world: World, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -189,6 +190,7 @@ def test_an_internal_error_reveals_no_details(
     assert "hunter2" not in answer.text
 
 
+@pytest.mark.attack("WITHOUT_BOUND", "a body of twenty thousand names", check="the reader")
 def test_a_body_of_3000_unknown_fields_is_refused_while_it_is_read(world: World) -> None:
     """Naming each unknown field took 0.1 ms of processor time."""
     body = b"{" + b",".join(b'"%d":0' % number for number in range(3000)) + b"}"

@@ -162,6 +162,8 @@ def test_a_second_stream_is_refused_if_the_api_has_two_threads(database_url: str
     world.services.close()
 
 
+@pytest.mark.attack("EARLY_REPLAY", "a replay as a seat before the seal", check="views")
+@pytest.mark.attack("AS_OTHERS", "a request for another seat's view", check="views")
 def test_other_seats_are_shown_after_the_seal(ada: Person, bob: Person) -> None:
     game = ada.game()
     for query in ("?as=all", "?as=1", "?at=2&as=all"):
@@ -244,6 +246,9 @@ def test_metrics_on_the_operator_port_count_requests(world: World) -> None:
     assert 'shithead_http_requests_total{call="bots.list_bots",method="GET",problem="",' in text
 
 
+@pytest.mark.attack(
+    "COUNTERS", "a refused move seen in /metrics", check="the list of public metrics"
+)
 def test_the_public_metrics_are_gauges_that_reveal_no_single_call(ada: Person) -> None:
     """The public metrics reveal neither refused moves nor the duration of a single call."""
 

@@ -123,6 +123,9 @@ def cad(world: World, person: Person) -> bool:
     return is_cad is True
 
 
+@pytest.mark.attack(
+    "STEERED_RULING", "a cad before there was time for an appeal", check="the state"
+)
 def test_a_dispute_from_the_accusation_to_the_appeal(
     world: World, ada: Person, bob: Person, sealed: str, judges: list[Person]
 ) -> None:
@@ -167,6 +170,7 @@ def test_a_final_ruling_makes_a_cad(
     assert world.get(f"/v1/players/{ada.id}").json["accusations"] == {"made": 1, "upheld": 1}
 
 
+@pytest.mark.attack("STEERED_RULING", "the cleared accused uses up the appeal", check="403")
 def test_the_cleared_accused_does_not_use_up_the_appeal(
     ada: Person, bob: Person, sealed: str, judges: list[Person]
 ) -> None:
@@ -177,6 +181,7 @@ def test_the_cleared_accused_does_not_use_up_the_appeal(
     assert do(ada, dispute, "appeal")["state"] == "appealed"
 
 
+@pytest.mark.attack("STEERED_RULING", "a vote before the seal", check="403")
 def test_the_voting_opens_only_after_the_seal(
     world: World, ada: Person, bob: Person, game: str, judges: list[Person]
 ) -> None:
@@ -200,6 +205,7 @@ def test_the_voting_opens_only_after_the_seal(
     assert refused(judges[1], dispute, "votes", {"vote": "cheated"}) == "forbidden"
 
 
+@pytest.mark.attack("STEERED_RULING", "new accounts that judge at once", check="403")
 @pytest.mark.parametrize("settings", [{**AT_ONCE, "referee_seated_seconds": 3600}])
 def test_newly_seated_referees_cannot_vote(
     ada: Person, bob: Person, sealed: str, judges: list[Person]
@@ -402,6 +408,7 @@ def test_a_vote_without_a_finding_on_the_move_needs_no_reason(
     assert [vote["reason"] for vote in shown["votes"]] == [None] * 3
 
 
+@pytest.mark.attack("STEERED_RULING", "referees who do not vote", check="the deadline for votes")
 @pytest.mark.parametrize("settings", [{**AT_ONCE, "vote_seconds": 0}])
 def test_referees_that_miss_the_deadline_leave_the_panel(
     ada: Person, sealed: str, judges: list[Person]
@@ -444,6 +451,7 @@ def test_the_periods_in_force_at_the_opening_apply(
     other.services.close()
 
 
+@pytest.mark.attack("COUNTERS", "the players behind the referees of others", check="null")
 def test_referees_are_named_only_to_the_sides_and_the_referees(
     world: World, ada: Person, bob: Person, game: str, judges: list[Person]
 ) -> None:
@@ -583,6 +591,7 @@ def test_an_inconsistent_accusation_is_refused(
     assert answer.json["errors"][0]["at"] == at
 
 
+@pytest.mark.attack("STEERED_RULING", "a seat accused of another seat's move", check="422")
 def test_a_seat_is_not_accused_of_another_seat_s_move(
     world: World, ada: Person, bob: Person, game: str
 ) -> None:
@@ -609,6 +618,7 @@ def test_an_event_caused_by_a_move_is_charged_to_its_seat(
     open_at(bob, game, accused=0, seq=seq_of(game, world, "game_sealed", None))
 
 
+@pytest.mark.attack("STEERED_RULING", "the same accusation twice", check="409")
 def test_only_one_dispute_on_a_move_and_charge_is_open_at_a_time(
     ada: Person, bob: Person, game: str
 ) -> None:

@@ -49,6 +49,9 @@ def saved(**changes: Any) -> str:
     return json.dumps({"items": [{k: v for k, v in item.items() if v != "-"}], "next": None})
 
 
+@pytest.mark.attack(
+    "OWN_TRUST", "a list of server keys under false ids", check="the reader", needs="RECEIPT"
+)
 @pytest.mark.parametrize(
     ("key", "accepted"),
     [

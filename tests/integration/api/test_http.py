@@ -98,6 +98,7 @@ def test_calls_that_answer_with_a_token_accept_no_idempotency_key(ada: Person, p
     assert problem_of(answer) == "malformed"
 
 
+@pytest.mark.attack("ERROR_TEXTS", "faults reported out of order", check="the order of faults")
 def test_faults_are_reported_in_the_order_of_the_contract(ada: Person, bob: Person) -> None:
     """The order: token, idempotency, seat, body, game over, …, If-Match, turn, rule."""
     game = ada.game()

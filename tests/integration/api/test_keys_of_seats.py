@@ -34,6 +34,7 @@ def text(public: bytes) -> str:
     return b64encode(public).decode()
 
 
+@pytest.mark.attack("KEY_SWAP", "a weak key for a seat", check="422")
 @pytest.mark.parametrize("public", WEAK.values(), ids=list(WEAK))
 def test_a_weak_seat_key_is_refused_everywhere(ada: Person, bob: Person, public: bytes) -> None:
     table = ada.table("open", deal=False)

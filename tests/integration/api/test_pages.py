@@ -324,6 +324,7 @@ def test_a_problem_names_the_calls_that_can_answer_with_it(world: World) -> None
     assert "/docs/calls/games#games.move" in links
 
 
+@pytest.mark.attack("MARKUP", "HTML in the texts of a page", check="the pages")
 def test_html_in_texts_is_escaped() -> None:
     assert inline_code("a `<b>` & <i>") == "a <code>&lt;b&gt;</code> &amp; &lt;i&gt;"
 

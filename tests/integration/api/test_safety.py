@@ -89,6 +89,7 @@ def test_a_very_long_list_is_refused_with_a_short_answer(
     assert len(answer.data) < 20_000
 
 
+@pytest.mark.attack("WITHOUT_BOUND", "endless lists of seats", check="the limit on body size")
 def test_a_very_long_list_of_seats_is_refused_with_a_short_answer(ada: Person) -> None:
     answer = ada.post("/v1/tables", {"ruleset": "shithead", "seats": ["me"] * 4000})
     assert problem_of(answer) == "invalid-body"

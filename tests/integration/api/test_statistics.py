@@ -79,6 +79,9 @@ def test_each_finished_game_is_counted_once(world: World, ada: Person) -> None:
     assert world.get(SHUFFLES).json["n"] == 4
 
 
+@pytest.mark.attack(
+    "COUNTERS", "the end of a private hand seen in the statistics", check="a delay of one day"
+)
 def test_a_private_hand_is_counted_from_the_next_day_on(
     world: World, ada: Person, monkeypatch: pytest.MonkeyPatch
 ) -> None:

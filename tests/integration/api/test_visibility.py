@@ -93,6 +93,9 @@ SEES = {
 }
 
 
+@pytest.mark.attack(
+    "COUNTERS", "a private hand found by one call of several", check="one rule of visibility"
+)
 @pytest.mark.parametrize("caller", SEES)
 def test_single_calls_and_lists_have_one_rule(scene: VisibilityScene, caller: str) -> None:
     """Players see all hands, former players those they played, a referee the disputed one."""
@@ -204,6 +207,9 @@ def test_a_refused_referee_loses_access(scene: VisibilityScene) -> None:
     assert scene.ask("referee", "/v1/games").json["items"] == []
 
 
+@pytest.mark.attack(
+    "COUNTERS", "the end of a private hand seen in a count", check="the public counts"
+)
 def test_public_counts_leave_out_private_hands_and_a_players_own_counts_include_them(
     scene: VisibilityScene,
 ) -> None:

@@ -99,6 +99,7 @@ def test_tokens_remain_valid_unless_the_option_ends_them(
     restored_ada.world.services.close()
 
 
+@pytest.mark.attack("OLD_STATE", "tokens and erased players of a backup", check="the restore")
 def test_players_erased_after_the_backup_are_erased_again(
     world: World, database_url: str, empty_database_url: str, keys: Path, tmp_path: Path, run: Run
 ) -> None:
@@ -231,6 +232,7 @@ def rename_ada(files: dict[str, bytes]) -> None:
     files["players.copy"] = files["players.copy"].replace(b"Ada", b"Eve")
 
 
+@pytest.mark.attack("OLD_STATE", "a changed backup with recomputed hashes", check="the restore")
 def test_a_changed_backup_is_refused_even_if_its_hashes_fit(
     world: World, database_url: str, empty_database_url: str, keys: Path, tmp_path: Path, run: Run
 ) -> None:
@@ -250,6 +252,7 @@ def remove_signature(files: dict[str, bytes]) -> None:
     del files["manifest.sig"]
 
 
+@pytest.mark.attack("OLD_STATE", "a backup without its signature", check="the restore")
 @pytest.mark.parametrize("case", ["stripped", "another key", "no key", "signed"])
 def test_a_restore_reports_whether_the_backup_is_authentic(
     world: World,

@@ -258,6 +258,9 @@ def test_a_checkpoint_signed_by_another_key_is_reported(
     assert watch.poll() == ["signature"]
 
 
+@pytest.mark.attack(
+    "KEY_SWAP", "a server key that the old one did not sign", check="monitor", needs="WITNESS"
+)
 def test_a_key_not_signed_by_the_old_key_is_not_accepted(
     world: World, watch: Watch, manipulated: ManipulatedService
 ) -> None:
@@ -319,6 +322,9 @@ def test_a_game_without_a_seal_is_reported_after_a_day(
     assert watch.poll() == ["unsealed"]
 
 
+@pytest.mark.attack(
+    "EQUIVOCATION", "an old checkpoint beside newer games", check="monitor", needs="WITNESS"
+)
 def test_an_old_checkpoint_beside_newer_games_is_reported_once(
     world: World, ada: Person, watch: Watch, manipulated: ManipulatedService
 ) -> None:
@@ -351,6 +357,9 @@ def test_a_game_left_out_is_reported_once_while_the_log_grows(
     assert watch.poll() == []
 
 
+@pytest.mark.attack(
+    "EQUIVOCATION", "a checkpoint that is never replaced", check="monitor", needs="WITNESS"
+)
 def test_a_frozen_checkpoint_is_reported_once_for_each_tree(
     world: World, ada: Person, watch: Watch, manipulated: ManipulatedService
 ) -> None:
@@ -391,6 +400,9 @@ def test_a_rollback_is_reported_once_for_all_sizes_shown(
     assert watch.kept == shown[1::-1], "each of them is kept"
 
 
+@pytest.mark.attack(
+    "EQUIVOCATION", "a log that witnesses no longer cosign", check="monitor", needs="WITNESS"
+)
 def test_a_log_without_recent_cosignatures_is_reported(
     world: World, ada: Person, watch: Watch, witness: Witness
 ) -> None:

@@ -40,6 +40,7 @@ def test_ordinary_games_are_neither_counted_nor_given_slots() -> None:
             stack.enter_context(games.request(None)(LONG_GAME_EVENTS - 1))
 
 
+@pytest.mark.attack("WITHOUT_BOUND", "reads of the longest hand", check="slots and a count")
 def test_events_folded_a_minute_are_limited_by_address_and_player() -> None:
     address, player = Address(), uuid4()
     games = LongGames(address, limits(enabled=True))
@@ -74,6 +75,7 @@ def test_concurrent_folds_are_limited_and_one_address_gets_half_of_the_slots() -
         stack.enter_context(games.request(None)(LONG_GAME_EVENTS))
 
 
+@pytest.mark.attack("WITHOUT_BOUND", "a list of many running hands", check="slots and a count")
 def test_a_request_that_folds_many_short_games_needs_a_slot_as_well() -> None:
     games = LongGames(Address(), limits(enabled=False))
     request, others = games.request(None), ExitStack()

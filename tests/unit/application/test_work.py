@@ -73,6 +73,9 @@ def large_hands(services: Services, ada: RegisteredPlayer, bob: RegisteredPlayer
     return game
 
 
+@pytest.mark.attack(
+    "WITHOUT_BOUND", "views and moves in hands of hundreds of cards", check="slots and a count"
+)
 def test_each_list_of_the_legal_moves_of_a_large_hand_needs_a_slot(services: Services) -> None:
     ada, bob = person(services, "Ada"), person(services, "Bob")
     game, meter = large_hands(services, ada, bob), Meter()

@@ -99,6 +99,9 @@ def test_a_witness_refuses_a_restarted_log(
     assert len(list(Path().glob("witness.state.refused-*.note"))) == 1
 
 
+@pytest.mark.attack(
+    "TRUNCATION", "a public log rolled back to fewer leaves", check="the witness", needs="WITNESS"
+)
 def test_a_witness_refuses_a_rolled_back_log_and_stores_the_proof(
     run: Shithead, url: str, log: MemoryLog, services: Services
 ) -> None:
@@ -166,6 +169,7 @@ def test_a_key_file_that_is_missing_is_reported(run: Shithead) -> None:
     assert "none.json" in err
 
 
+@pytest.mark.attack("OLD_STATE", "101 rotations within the overlap", check="rotate-keys")
 def test_no_more_keys_sign_at_once_than_a_checkpoint_has_lines_for(run: Shithead) -> None:
     """A note has at most 100 signature lines; readers refuse a longer one."""
     path = Path("keys.json").absolute()

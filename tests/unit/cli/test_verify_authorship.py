@@ -94,6 +94,9 @@ def happened(out: str, claim: str) -> str:
     return next(line for line in out.splitlines() if line.startswith(f"what happened ({claim})"))
 
 
+@pytest.mark.attack(
+    "EDIT", "one changed card in a bundle with a recomputed manifest", check="chain"
+)
 @pytest.mark.parametrize("kept", [None, 10, -10, -1])
 def test_a_changed_card_names_its_event_and_blames_no_party(
     shithead: Run, tmp_path: Path, kept: int | None
@@ -125,6 +128,9 @@ def test_a_changed_card_names_its_event_and_blames_no_party(
     assert min(c["seq"] for c in checks if c["result"] == "fail") == seq
 
 
+@pytest.mark.attack(
+    "EDIT", "a log rewritten by its holder to blame a seat", check="receipts", needs="RECEIPT"
+)
 def test_a_rewritten_log_contradicted_by_a_receipt_is_attributed_to_its_producer(
     shithead: Run, tmp_path: Path
 ) -> None:
@@ -212,6 +218,9 @@ def test_changed_events_in_a_row_are_named_from_the_first(shithead: Run, tmp_pat
     assert f"seq {seq}: Events between this one and event {seq + 1} were removed" in out
 
 
+@pytest.mark.attack(
+    "DOWNGRADE", "receipts without the key that signed them", check="the report", needs="RECEIPT"
+)
 @pytest.mark.parametrize(
     ("given", "closing"),
     [

@@ -74,6 +74,11 @@ def test_a_budget_is_a_number_of_seconds(shithead: Shithead, budget: str) -> Non
     assert shithead("verify", LOG, "--budget", budget)[0] == 64
 
 
+@pytest.mark.attack(
+    "WITHOUT_BOUND",
+    "refused passes with thousands of alternatives",
+    check="each alternative listed once",
+)
 @pytest.mark.heavy
 def test_alternative_moves_are_listed_once(shithead: Shithead, tmp_path: Path) -> None:
     """Each refused pass of this log cost a second of CPU when all moves were listed in it."""

@@ -50,6 +50,12 @@ def test_a_hand_that_every_person_signed_reaches_l3(shithead: Run, tmp_path: Pat
     assert (status, out.splitlines()[-1]) == (0, "no evidence of tampering, level L3")
 
 
+@pytest.mark.attack(
+    "UNSIGNED",
+    "every move of a keyed seat made after time-outs",
+    check="the level",
+    needs="SEAT_KEY",
+)
 def test_a_seat_with_moves_only_after_time_outs_limits_the_level_to_l2(
     shithead: Run, tmp_path: Path
 ) -> None:
@@ -57,6 +63,9 @@ def test_a_seat_with_moves_only_after_time_outs_limits_the_level_to_l2(
     check_only_l2(shithead, tmp_path, replace(SIGNED, silent=1), 1)
 
 
+@pytest.mark.attack(
+    "UNSIGNED", "a keyed game aborted before any seat signed", check="the level", needs="SEAT_KEY"
+)
 def test_an_aborted_hand_whose_keys_signed_nothing_after_the_deal_reaches_no_l3(
     shithead: Run, tmp_path: Path
 ) -> None:

@@ -74,6 +74,9 @@ def fails(run: Run, folder: Path, *games: Lines) -> str:
 DEALER_CHOSEN = "The dealer of a table’s first hand is drawn by lot, but here one was chosen."
 
 
+@pytest.mark.attack(
+    "WRONG_DEALER", "a chosen dealer of hand 1 with a predecessor", check="sequence"
+)
 @pytest.mark.parametrize("prev_game", [None, ELSEWHERE])
 def test_a_chosen_dealer_of_hand_1_fails_with_any_predecessor(
     shithead: Run, tmp_path: Path, prev_game: str | None
@@ -88,6 +91,7 @@ def test_a_chosen_dealer_of_a_second_attempt_at_hand_1_fails(shithead: Run, tmp_
     assert DEALER_CHOSEN in fails(shithead, tmp_path, lines, aborted)
 
 
+@pytest.mark.attack("DROP", "a later hand without a predecessor", check="sequence")
 def test_a_later_hand_without_a_game_before_it_fails(shithead: Run, tmp_path: Path) -> None:
     lines = made_game_of("second", hand=2, dealer=1)
     assert fails(shithead, tmp_path, lines) == (
@@ -118,6 +122,9 @@ def test_two_hands_of_a_table_pass_together(shithead: Run, tmp_path: Path) -> No
     assert (status, [check["result"] for check in checks]) == (0, ["pass", "pass"])
 
 
+@pytest.mark.attack(
+    "RE_ROLL", "a predecessor from another table", check="sequence", needs="OTHER_LOG"
+)
 def test_a_game_of_another_table_before_it_fails(shithead: Run, tmp_path: Path) -> None:
     first, _ = hands()
     lines = made_game_of(
@@ -126,6 +133,9 @@ def test_a_game_of_another_table_before_it_fails(shithead: Run, tmp_path: Path) 
     assert "a game of another table" in fails(shithead, tmp_path, lines, first)
 
 
+@pytest.mark.attack(
+    "WRONG_DEALER", "a drawn dealer of a later hand", check="sequence", needs="OTHER_LOG"
+)
 def test_a_drawn_dealer_of_a_hand_after_another_fails(shithead: Run, tmp_path: Path) -> None:
     first, _ = hands()
     lines = made_game_of("second", hand=2, after=first)
@@ -134,6 +144,9 @@ def test_a_drawn_dealer_of_a_hand_after_another_fails(shithead: Run, tmp_path: P
     assert drawn in fails(shithead, tmp_path, lines, first)
 
 
+@pytest.mark.attack(
+    "CLOCK", "a changed turn limit or clock in a later hand", check="sequence", needs="OTHER_LOG"
+)
 @pytest.mark.heavy
 @pytest.mark.parametrize(
     ("change", "sentence"),
@@ -155,6 +168,9 @@ def test_a_changed_turn_limit_or_clock_fails(
     assert sentence in fails(shithead, tmp_path, lines, first)
 
 
+@pytest.mark.attack(
+    "DROP", "a missing hand between two others", check="sequence", needs="OTHER_LOG"
+)
 def test_a_missing_hand_fails(shithead: Run, tmp_path: Path) -> None:
     first, second = hands()
     third = made_game_of("third", hand=3, dealer=dealer_after(second), after=second)
@@ -180,6 +196,9 @@ def test_two_first_hands_of_a_table_fail(shithead: Run, tmp_path: Path) -> None:
     assert fails(shithead, tmp_path, first, rival).startswith(sentence)
 
 
+@pytest.mark.attack(
+    "RE_ROLL", "two games with one predecessor at two tables", check="sequence", needs="OTHER_LOG"
+)
 def test_games_with_the_same_predecessor_fail_even_at_two_tables(
     shithead: Run, tmp_path: Path
 ) -> None:
@@ -193,6 +212,12 @@ def test_games_with_the_same_predecessor_fail_even_at_two_tables(
         assert sentence in fails(shithead, tmp_path, rival, second)
 
 
+@pytest.mark.attack(
+    "REUSED_SEED",
+    "a server commitment used twice, at two tables",
+    check="sequence",
+    needs="OTHER_LOG",
+)
 @pytest.mark.parametrize("table", [None, OTHER_TABLE])
 def test_a_server_commitment_used_twice_fails_at_any_table(
     shithead: Run, tmp_path: Path, table: str | None
@@ -206,6 +231,9 @@ def test_a_server_commitment_used_twice_fails_at_any_table(
     assert twice in fails(shithead, tmp_path, first, forgery.lines())
 
 
+@pytest.mark.attack(
+    "RE_ROLL", "an aborted attempt hidden by another failure", check="sequence", needs="OTHER_LOG"
+)
 def test_aborted_attempts_are_listed_even_if_a_check_fails(shithead: Run, tmp_path: Path) -> None:
     aborted = made_game_of("first", abort=True)
     again = made_game_of("again", abort=True, after=aborted)

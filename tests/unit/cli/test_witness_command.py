@@ -102,6 +102,12 @@ def url(port: int) -> str:
     return f"http://127.0.0.1:{port}"
 
 
+@pytest.mark.attack(
+    "KEY_SWAP",
+    "a retired server key that signs a longer tree",
+    check="the witness",
+    needs="WITNESS",
+)
 def test_a_retired_key_gets_no_cosignature(
     shithead: Shithead, service: ForgeableService, url: str
 ) -> None:
@@ -122,6 +128,12 @@ def test_a_retired_key_gets_no_cosignature(
     assert "\n3\n" in out
 
 
+@pytest.mark.attack(
+    "KEY_SWAP",
+    "the end of a stolen server key no longer listed",
+    check="the witness",
+    needs="WITNESS",
+)
 def test_the_end_of_a_key_is_remembered_after_the_service_stops_listing_it(
     shithead: Shithead, service: ForgeableService, url: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -150,6 +162,12 @@ def test_during_the_overlap_the_old_key_still_counts(
     assert shithead(*words)[0] == 0
 
 
+@pytest.mark.attack(
+    "EQUIVOCATION",
+    "a second tree for a witness without its state",
+    check="the witness",
+    needs="WITNESS",
+)
 def test_a_key_without_its_state_is_refused_without_new(
     shithead: Shithead, service: ForgeableService, url: str
 ) -> None:
@@ -234,6 +252,12 @@ def answer_malformed(server: Malformed, log: Path) -> None:
     server.answer = None
 
 
+@pytest.mark.attack(
+    "EQUIVOCATION",
+    "malformed answers that stop a witness",
+    check="the witness, monitor",
+    needs="WITNESS",
+)
 @pytest.mark.heavy
 def test_a_witness_continues_polling_after_malformed_answers(
     service: ForgeableService, port: int

@@ -254,6 +254,7 @@ def test_only_the_sides_refuse() -> None:
         court.refused("cleo", 0)
 
 
+@pytest.mark.attack("STEERED_RULING", "every referee refused", check="the end of a dispute")
 def test_a_side_may_refuse_any_number_of_referees_until_the_dispute_ends() -> None:
     court = Court()
     for number in range(40):

@@ -59,6 +59,12 @@ def test_consecutive_hands_have_no_finding() -> None:
     assert kinds(seen(aborted, Plan(name="again", hand=1, prev_game=ID))) == set()
 
 
+@pytest.mark.attack(
+    "RE_ROLL",
+    "a hand in the public log that the table does not list",
+    check="monitor",
+    needs="WITNESS",
+)
 @pytest.mark.heavy
 @pytest.mark.parametrize(
     "plans",
@@ -98,6 +104,9 @@ def test_repeated_unordered_or_late_leaves_are_found() -> None:
         assert finding.startswith(f"{kind}:")
 
 
+@pytest.mark.attack(
+    "EQUIVOCATION", "a head that differs from the public log", check="monitor", needs="WITNESS"
+)
 def test_a_head_that_differs_from_the_leaf_is_a_fork() -> None:
     games: Games = {}
     assert list(note_leaf(games, leaf(ID, 5, b"another event"), NOW)) == []

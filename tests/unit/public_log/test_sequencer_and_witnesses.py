@@ -148,6 +148,12 @@ def test_another_tree_of_the_size_to_be_signed_breaks_the_log(watched: Watched) 
     assert watched.signed == 0
 
 
+@pytest.mark.attack(
+    "EQUIVOCATION",
+    "a witness that claims more leaves or refuses",
+    check="the sequencer",
+    needs="WITNESS",
+)
 @pytest.mark.parametrize("answer", [ICY, CUT, DEEP, SEEN_MORE, REFUSED, b""])
 def test_a_faulty_witness_does_not_affect_the_others(
     watched: Watched, honest: Callable[[], Honest], answer: bytes
@@ -168,6 +174,12 @@ def test_a_faulty_witness_does_not_affect_the_others(
         assert server.request_count > 0
 
 
+@pytest.mark.attack(
+    "EQUIVOCATION",
+    "a witness that answers a byte at a time",
+    check="the sequencer",
+    needs="WITNESS",
+)
 def test_a_witness_that_answers_byte_by_byte_delays_nothing(watched: Watched) -> None:
     watched.request(1)
     with malformed() as slow, malformed() as slower:
@@ -184,6 +196,12 @@ def test_a_witness_that_answers_byte_by_byte_delays_nothing(watched: Watched) ->
     assert watched.signed == 2
 
 
+@pytest.mark.attack(
+    "EQUIVOCATION",
+    "a larger tree that its own key has signed",
+    check="the sequencer",
+    needs="WITNESS",
+)
 def test_a_larger_size_with_a_checkpoint_signed_here_stops_the_log(
     watched: Watched, honest: Callable[[], Honest]
 ) -> None:
@@ -202,6 +220,12 @@ def test_a_larger_size_with_a_checkpoint_signed_here_stops_the_log(
     assert watched.signed == 2
 
 
+@pytest.mark.attack(
+    "EQUIVOCATION",
+    "a log rolled back while its witness was down",
+    check="the sequencer",
+    needs="WITNESS",
+)
 def test_a_witness_that_was_down_at_the_start_stops_the_log_later(
     watched: Watched, honest: Callable[[], Honest]
 ) -> None:
@@ -254,6 +278,9 @@ def test_the_log_is_signed_again_when_it_continues_the_tree_of_the_witness(
     assert watched.memory.contradiction() is None
 
 
+@pytest.mark.attack(
+    "EQUIVOCATION", "too few witnesses to sign with", check="the sequencer", needs="WITNESS"
+)
 @pytest.mark.parametrize(("quorum", "up", "signed"), [(0, 0, 2), (2, 1, 1), (2, 2, 2), (3, 2, 1)])
 def test_the_configured_number_of_witnesses_must_agree_before_a_signature(
     watched: Watched, honest: Callable[[], Honest], quorum: int, up: int, signed: int
@@ -275,6 +302,12 @@ def test_the_configured_number_of_witnesses_must_agree_before_a_signature(
     assert watched.signed == 2, "as soon as they answer again"
 
 
+@pytest.mark.attack(
+    "EQUIVOCATION",
+    "a new database with the name of an old one",
+    check="the sequencer",
+    needs="WITNESS",
+)
 def test_a_lost_database_is_noticed_by_the_witness_of_the_old_one(
     watched: Watched, honest: Callable[[], Honest]
 ) -> None:
@@ -290,6 +323,9 @@ def test_a_lost_database_is_noticed_by_the_witness_of_the_old_one(
     assert watched.signed == 0
 
 
+@pytest.mark.attack(
+    "TRUNCATION", "the record of the last signed checkpoint removed", check="log.checkpoint"
+)
 def test_a_lost_log_checkpoint_stops_a_log_that_has_been_signed(watched: Watched) -> None:
     watched.request(1)
     assert watched.started().one_round() == 1

@@ -109,6 +109,9 @@ def test_a_request_with_an_outdated_size_is_answered_with_the_current_size(
         assert answer.media_type == "text/x.tlog.size"
 
 
+@pytest.mark.attack(
+    "EQUIVOCATION", "a different tree of the same size", check="the witness", needs="WITNESS"
+)
 def test_a_different_tree_of_equal_size_is_refused_and_saved(witness: Witness, path: Path) -> None:
     """Equivocation: two signed checkpoints of one size are proof against the log."""
     assert add_checkpoint(witness, 0, 7).status == 200

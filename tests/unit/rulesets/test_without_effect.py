@@ -19,6 +19,9 @@ def refusals(base: str, changes: dict[str, Any]) -> dict[str, str]:
     return dict(refused.value.reasons)
 
 
+@pytest.mark.attack(
+    "SPECIAL", "settings that a page shows and play ignores", check="ruleset-refused"
+)
 @pytest.mark.parametrize(
     ("base", "changes", "at"),
     [

@@ -98,6 +98,7 @@ def test_an_ordinary_zip_of_the_same_files_is_read_as_well() -> None:
     assert read_bundle(zipped(lambda archive: None)).lines == LINES
 
 
+@pytest.mark.attack("ZIP_TRICKS", "file names with a path", check="the reader")
 @pytest.mark.parametrize(
     "name",
     [
@@ -120,6 +121,7 @@ def test_a_file_name_with_a_path_is_refused(name: str) -> None:
         write_bundle(LINES, files={name: b""})
 
 
+@pytest.mark.attack("OWN_TRUST", "a file of keys in the bundle", check="the reader")
 @pytest.mark.parametrize("name", ["extra.txt", "receipts/a.txt", "receipts/a/b.note", "log/x"])
 def test_an_unknown_file_name_is_refused_even_if_listed(name: str) -> None:
     files = {"events.jsonl": LOG, name: b"x"}
@@ -134,10 +136,12 @@ def test_the_log_and_the_manifest_cannot_be_added_as_files() -> None:
             write_bundle(LINES, files={name: b""})
 
 
+@pytest.mark.attack("ZIP_TRICKS", "the same name twice", check="the reader")
 def test_the_same_name_twice_is_refused() -> None:
     refused(zipped(lambda archive: archive.writestr("events.jsonl", LOG)), "twice")
 
 
+@pytest.mark.attack("ZIP_TRICKS", "compression, and so decompression bombs", check="the reader")
 def test_compression_is_refused() -> None:
     def prepare(archive: zipfile.ZipFile) -> None:
         archive.writestr("dispute/a", b"a" * 99, compress_type=zipfile.ZIP_DEFLATED)
@@ -145,6 +149,7 @@ def test_compression_is_refused() -> None:
     refused(zipped(prepare), "compressed")
 
 
+@pytest.mark.attack("ZIP_TRICKS", "links and devices", check="the reader")
 @pytest.mark.parametrize("mode", [stat.S_IFLNK | 0o777, stat.S_IFIFO | 0o644, stat.S_IFDIR | 0o755])
 def test_links_and_special_files_are_refused(mode: int) -> None:
     def prepare(archive: zipfile.ZipFile) -> None:
@@ -155,6 +160,7 @@ def test_links_and_special_files_are_refused(mode: int) -> None:
     refused(zipped(prepare), "not a plain file")
 
 
+@pytest.mark.attack("DOWNGRADE", "a file left out that the manifest lists", check="the reader")
 def test_unlisted_and_missing_files_are_refused() -> None:
     added = zipped(lambda archive: archive.writestr("dispute/a", b""))
     refused(added, "file dispute/a was added after")
@@ -206,6 +212,7 @@ def test_a_manifest_must_be_a_canonical_object() -> None:
     refused(write_zip({}), "no manifest")
 
 
+@pytest.mark.attack("ZIP_TRICKS", "bytes between the entries", check="the reader")
 def test_bytes_before_after_or_between_the_entries_are_refused() -> None:
     good = write_bundle(LINES)
     for bad in (b"#!/bin/sh\n" + good, good + b"\0", good[:-1], good[:-2] + b"\x01\x00x"):
@@ -225,6 +232,7 @@ def test_a_zip_directory_with_a_wrong_size_is_refused() -> None:
     refused(bytes(good), "with gaps")
 
 
+@pytest.mark.attack("ZIP_TRICKS", "a header that contradicts the directory", check="the reader")
 def test_a_zip_header_that_contradicts_the_directory_is_refused() -> None:
     good = write_bundle(LINES)
     refused(good.replace(b"events.jsonl", b"events.jsonX", 1), "differ")
@@ -242,6 +250,7 @@ def with_extra(field: bytes) -> bytes:
     return out.getvalue()
 
 
+@pytest.mark.attack("ZIP_TRICKS", "a second name or size in an extra field", check="the reader")
 @pytest.mark.parametrize("kind", [0x0001, 0x7075, 0x554E], ids=["zip64", "name", "other name"])
 def test_an_extra_field_that_overrides_name_or_size_is_refused(
     kind: int,
@@ -300,6 +309,7 @@ def test_a_small_archive_of_many_bytes_is_refused_before_it_is_unpacked() -> Non
     tracemalloc.stop()
 
 
+@pytest.mark.attack("ZIP_TRICKS", "two entries over the same bytes", check="the reader")
 def test_two_entries_over_the_same_bytes_are_refused() -> None:
     good = zipped(lambda archive: archive.writestr("dispute/a", b"abc"))
     end = good.rindex(b"PK\x05\x06")

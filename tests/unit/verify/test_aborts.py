@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pytest
+
 from service.replay.sentences import Sentence
 from service.verify.finding import Check
 from service.verify.report import Report
@@ -46,6 +48,7 @@ def test_an_abort_by_a_leaving_player_must_name_the_seat() -> None:
     assert failing(report_on(aborted("left", None).lines())) == {Check.LEGALITY: 5}
 
 
+@pytest.mark.attack("CLOCK", "an abort that blames a bot for leaving", check="legality")
 def test_an_abort_by_a_leaving_bot_fails() -> None:
     forgery = aborted("left", 1)
     forgery.data(0)["seats"][1].update(kind="bot", bot="lowest")

@@ -69,6 +69,12 @@ def with_dates(seq: int, key: ListedKey) -> OutsideEvidence:
     return OutsideEvidence(receipts=(receipt(seq),), server_keys=(SERVER.verifier,), listed=(key,))
 
 
+@pytest.mark.attack(
+    "BACK_DATING",
+    "a receipt signed outside the period of its key",
+    check="the report",
+    needs="RECEIPT",
+)
 @pytest.mark.parametrize(
     ("seq", "key", "words"),
     [
@@ -139,6 +145,7 @@ def test_during_an_overlap_one_key_within_its_period_suffices() -> None:
     assert [one.code for one in alone.remarks] == ["key.begins_last"] * 2
 
 
+@pytest.mark.attack("OTHERS_OPENINGS", "a bundle for a seat that does not exist", check="chain")
 def test_a_bundle_for_an_unknown_seat_is_caught() -> None:
     bundle = Bundle(lines=LINES, profile="seat-9")
     assert failing(verify_bundle(bundle)) == {Check.CHAIN: 0}
@@ -154,6 +161,9 @@ def test_an_anchor_of_an_earlier_head_states_its_range() -> None:
     )
 
 
+@pytest.mark.attack(
+    "OWN_TRUST", "witnesses without the server's key", check="the exit status", needs="WITNESS"
+)
 @pytest.mark.parametrize(
     "evidence",
     [
@@ -193,6 +203,12 @@ def test_every_contradicting_receipt_is_named() -> None:
     assert (finding.code, finding.values) == ("receipts.head_after", {"at": 30})
 
 
+@pytest.mark.attack(
+    "OWN_TRUST",
+    "a bundled receipt in the server's name, not signed",
+    check="receipts",
+    needs="RECEIPT",
+)
 def test_a_bundled_receipt_with_a_false_signature_of_the_given_key_fails() -> None:
     """It names the right head, but its signature is forged."""
     true = receipt(40).decode()
@@ -204,6 +220,9 @@ def test_a_bundled_receipt_with_a_false_signature_of_the_given_key_fails() -> No
     assert failing(report(evidence, bundled=other)) == {}
 
 
+@pytest.mark.attack(
+    "WRONG_DEALER", "a dealer other than the named one in a running game", check="shuffle"
+)
 def test_a_false_dealer_is_found_before_the_seal() -> None:
     lines = made_game(Plan(name="dealt", dealer=1, hand=2, prev_game=str(GAME), stop=6))
     assert failing(report_on(lines)) == {}

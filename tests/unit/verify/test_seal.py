@@ -50,6 +50,7 @@ def test_a_sample_passes_with_its_refused_attempts(name: str) -> None:
     assert not any("unproven" in text for text in shown(found))
 
 
+@pytest.mark.attack("REFUSALS", "attempts dropped and declared deleted", check="the remarks")
 def test_deleted_attempts_are_noted_and_pass() -> None:
     found = verify_bundle(Bundle(lines=sample_lines("shithead-refused-attempts")))
     assert seal_finding(found).result is Result.PASS
@@ -64,6 +65,9 @@ def changed(change: Callable[[list[Row]], object]) -> bytes:
     return refusals_file(rows)
 
 
+@pytest.mark.attack(
+    "REFUSALS", "an attempt invented, dropped, moved or changed in a bundle", check="seal"
+)
 @pytest.mark.parametrize(
     "data",
     [
@@ -89,6 +93,7 @@ def test_attempts_that_differ_from_the_seal_fail(data: bytes) -> None:
     assert "nothing against the deck, the history or the actions" in found.wording
 
 
+@pytest.mark.attack("REFUSALS", "attempts although the seal lists none", check="seal")
 def test_a_file_of_attempts_not_named_by_the_seal_fails() -> None:
     data = sample_bundle("shithead-refused-attempts").files[REFUSALS]
     for name in ("leeds", "shithead-aborted"):
@@ -126,6 +131,7 @@ def test_a_malformed_file_fails_even_if_the_seal_matches(
     assert why in str(seal_finding(found).text)
 
 
+@pytest.mark.attack("REFUSALS", "attempts invented for a running game", check="the remarks")
 def test_refusals_of_a_game_without_a_seal_are_shown_as_unproven() -> None:
     bundle = sample_bundle("shithead-refused-attempts")
     found = verify_bundle(Bundle(lines=bundle.lines[:40], files=bundle.files))
@@ -134,6 +140,7 @@ def test_refusals_of_a_game_without_a_seal_are_shown_as_unproven() -> None:
         assert "it rests on the file alone." in text
 
 
+@pytest.mark.attack("REFUSALS", "a ruling invented under dispute/", check="the remarks")
 @pytest.mark.parametrize("name", ["shithead", "shithead-refused-attempts"])
 def test_dispute_files_are_shown_as_unproven(name: str) -> None:
     bundle = sample_bundle(name)
