@@ -445,7 +445,9 @@ def services_from(settings: Settings, *, most_waiting: int | None = None) -> Ser
         notifier=notifier,
         availability=Availability(directory),
         ask_findings=notifier.request_findings if notifier else lambda _dispute: None,
-        readiness=_readiness(database, keyring, redis),
+        readiness=_readiness(
+            database, keyring, redis, signed_checkpoints(settings.key_file, settings.log_checkpoint)
+        ),
         trials=QueuedTrials(redis),
         comparisons=QueuedComparisons(redis),
         begin_turn=ConstantTime().begin,
@@ -472,7 +474,13 @@ REDIS_PROBE: Final = "shithead:probe"
 """The key that a check of Redis sets: a full Redis answers, and refuses every write."""
 
 
-def _readiness(database: Database, keyring: Keyring | KeyFile, redis: Redis | None) -> Readiness:
+def _readiness(
+    database: Database,
+    keyring: Keyring | KeyFile,
+    redis: Redis | None,
+    signed: SignedCheckpoints,
+) -> Readiness:
+    log = AtMostEvery(PROBE_SECONDS, lambda: _check_log(database, signed))
     folder = os.environ.get(SHARED_FOLDER)
     writes = Shared("writes", 2 * PROBE_SECONDS, database.probe_write, folder=folder)
     return Readiness(
@@ -485,14 +493,26 @@ def _readiness(database: Database, keyring: Keyring | KeyFile, redis: Redis | No
         wanted={
             "redis": lambda: _check_redis(redis),
             "clock": lambda: _check_clock(database),
+            **({} if signed.path is None else {"log": log}),
         },
-        of_database=frozenset({"migrations", "writes", "clock"}),
+        of_database=frozenset({"migrations", "writes", "clock", "log"}),
     )
 
 
 def _check_database(database: Database) -> None:
     database.reach()
     database.accept()
+
+
+def _check_log(database: Database, signed: SignedCheckpoints) -> None:
+    """Raise LogSetBack if this database has fewer leaves than were signed on this machine."""
+    last = signed.last()  # first: a head is signed once the database has it
+    if last is not None and last.size > PostgresLog(database).head().size:
+        raise LogSetBack
+
+
+class LogSetBack(Exception):
+    """The database was set back: the public log is not signed until the operator has acted."""
 
 
 def _check_clock(database: Database) -> None:

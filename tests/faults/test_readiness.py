@@ -8,10 +8,14 @@ from pathlib import Path
 
 import psycopg
 import pytest
+from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
 from service import bootstrap
 from service.job_queue import connect
 from service.local.servers import EmbeddedValkey
+from service.runtime.readiness import AtMostEvery
+from service.shx.tlog.checkpoint import Checkpoint, sign_checkpoint
+from service.shx.tlog.notes import NoteSigner
 from tests.servers import database_name
 from tests.worlds.api_world import World, make_world
 
@@ -89,6 +93,27 @@ def test_a_clock_that_a_locked_table_hides_is_unknown_and_not_wrong(
         parts = probing.get("/readyz").json["parts"]
     assert parts["clock"] == "unknown"
     assert parts["writes"].startswith("failed: ")
+
+
+def test_a_database_that_was_set_back_degrades_the_service(own_url: str, tmp_path: Path) -> None:
+    """Moves go on, but nothing of them is signed in the public log."""
+    file = tmp_path / "log.checkpoint"
+    world = make_world(own_url, log_checkpoint=file)
+
+    def seen() -> tuple[int, str]:
+        answer = world.get("/readyz")
+        return answer.status_code, answer.json["parts"]["log"]
+
+    try:
+        with pytest.MonkeyPatch.context() as patched:
+            patched.setattr(AtMostEvery, "__call__", lambda check: check._check())
+            assert seen() == (200, "ok")
+            signer = NoteSigner(name="tests.example", key=Ed25519PrivateKey.generate())
+            later = Checkpoint(origin="tests.example", size=10_000, root=bytes(32))
+            file.write_bytes(sign_checkpoint(later, [signer]))
+            assert seen() == (200, "failed: LogSetBack")
+    finally:
+        world.services.close()
 
 
 Fault = Callable[[str], contextlib.AbstractContextManager[None]]
