@@ -307,7 +307,7 @@ def test_another_move_is_tried_played_on_and_shared(
 @pytest.mark.parametrize("size", ["phone", "phone on its side"])
 def test_on_a_phone_a_decision_is_a_visible_sheet(visits: Visits, size: str) -> None:
     """The page itself does not scroll; Escape closes the sheet and leads back to the button."""
-    page = opened(visits, LEEDS.game, "?event=40", size=size)
+    page = opened(visits, LEEDS.game, "?event=59", size=size)
     page.locator("#ask").click()
     why = page.locator("#why")
     expect(why.locator(".could li").first).to_be_visible()
