@@ -79,6 +79,7 @@ class Wording:
     codes: bool = True
     turns: bool = True
     language: str = ENGLISH
+    first_seat: int = 0  # the number of the first seat
 
     def text(self, event: Event, before: Game, after: Game) -> str:
         """Return the sentences for an event, which led from `before` to `after`."""
@@ -87,7 +88,8 @@ class Wording:
             if isinstance(event, CardsPlayed) and event.direction != before.direction:
                 sentences.append(Sentence(code="then.reversed"))
             sentences += turn_after(event)
-        return prose(sentences, Voice(codes=self.codes, language=self.language))
+        voice = Voice(codes=self.codes, language=self.language, first_seat=self.first_seat)
+        return prose(sentences, voice)
 
 
 IN_CODES: Final = Wording()

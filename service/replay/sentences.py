@@ -57,6 +57,7 @@ class Voice:
     seat_name: SeatName | None = None  # None: with its number
     reader: int | None = None  # the seat that is "you"
     codes: bool = False  # cards as their codes, not in words
+    first_seat: int = 0  # the number of the first seat: 1 in what stands beside the pages
 
 
 PLAIN: Final = Voice()
@@ -218,7 +219,7 @@ def _one(name: str, value: _One, voice: Voice) -> str:
             return _own("you.awaited", voice.language)
         if voice.seat_name is not None:
             return voice.seat_name(int(value))
-        return _own("value.seat", voice.language).replace("{n}", str(value))
+        return _own("value.seat", voice.language).replace("{n}", str(int(value) + voice.first_seat))
     if name in CODES:
         return _filled(str(value), {}, voice)[0]
     if name in SPANS:

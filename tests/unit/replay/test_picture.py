@@ -58,7 +58,9 @@ def test_a_picture_of_any_moment_is_small_and_needs_nothing_else(identity: str) 
 
 def test_the_seats_of_a_picture_have_numbers_and_no_names() -> None:
     frame = moments("shithead", None)[3]
-    assert {f"Seat {seat}" for seat in range(len(frame.game.seats))} <= set(texts(picture(frame)))
+    drawn, seats = picture(frame), range(1, len(frame.game.seats) + 1)  # as the pages count them
+    assert {f"Seat {seat}" for seat in seats} <= set(texts(drawn))
+    assert "Seat 0" not in drawn
     assert not re.search(r"name|player", picture(frame))
 
 
@@ -106,7 +108,7 @@ def test_each_card_of_the_deck_has_a_drawing_of_its_own() -> None:
 
 @pytest.mark.parametrize(
     ("language", "seat", "dealer", "last"),
-    [("sv", "Plats 0", "giv", "shithead"), ("ja", "席 0", "親", "シットヘッド")],
+    [("sv", "Plats 1", "giv", "shithead"), ("ja", "席 1", "親", "シットヘッド")],
 )
 def test_the_words_of_a_picture_are_in_its_language(
     language: str, seat: str, dealer: str, last: str
@@ -121,6 +123,9 @@ def test_the_words_of_a_picture_are_in_its_language(
     drawn = picture(ours[2], language)
     assert f'lang="{language}"' in drawn
     assert {seat, dealer} <= set(texts(drawn))
+    number = ours[2].game.dealer
+    assert number is not None
+    assert f"{seat[:-1]}{number + 1}" in ours[2].caption, "the sentence counts as the table does"
     assert last in texts(picture(ours[-1], language))
 
 
