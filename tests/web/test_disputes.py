@@ -72,12 +72,19 @@ def test_a_dispute_goes_from_the_move_to_the_ruling(
     accuser = page_of(visits, ada, f"/disputes/new?game={game}&event={seq}")
     choice(accuser, "Charge").select_option("illegal_move")
     expect(choice(accuser, "Move")).to_have_value(str(seq))
-    accuser.get_by_role("button", name="Open the dispute").click()
+    accuser.get_by_role("button", name="Look it over").click()
     statement = accuser.get_by_label("Statement")
     expect(statement).to_be_focused()
     assert statement.evaluate("one => one.validationMessage") == "Write a statement first."
     statement.fill("This card does not fit.")
     assert faults_of(accuser) == []
+    accuser.get_by_role("button", name="Look it over").click()
+    review = accuser.locator("#review")
+    expect(review).to_contain_text("Everybody who can see the hand can read whom you accuse")
+    expect(review).to_contain_text("Bob · Illegal move")
+    accuser.get_by_role("button", name="Change it").click()
+    expect(statement).to_have_value("This card does not fit.")
+    accuser.get_by_role("button", name="Look it over").click()
     accuser.get_by_role("button", name="Open the dispute").click()
     accuser.wait_for_url("**/disputes/*-*")
     expect(accuser.locator("h1")).to_have_text(re.compile("Did .+ make an illegal move"))
@@ -374,6 +381,8 @@ def test_a_dispute_is_opened_with_the_keyboard_alone(
     page.locator("textarea").wait_for()
     tab_to(page, "textarea")
     page.keyboard.type("Look at this.")
+    tab_to(page, "[data-key='court.review']")
+    page.keyboard.press("Enter")
     tab_to(page, "[data-key='court.open']")
     page.keyboard.press("Enter")
     page.wait_for_url("**/disputes/*-*")
@@ -420,6 +429,7 @@ def test_refusals_of_the_server_are_shown(visits: Visits, hand: tuple[list[Clien
     choice(page, "Accused").select_option("")
     page.get_by_label("Statement").fill("It is the server.")
     expect(page.get_by_text("a wrong deal or an altered log only")).to_be_visible()
+    page.get_by_role("button", name="Look it over").click()
     page.get_by_role("button", name="Open the dispute").click()
     expect(page.get_by_role("alert")).to_contain_text("wrong_deal")
 
@@ -685,3 +695,19 @@ def test_the_accused_and_the_referees_learn_of_a_dispute_on_any_page(
     expect(stranger.locator("#now")).to_be_enabled()
     expect(stranger.locator("#disputes")).to_be_hidden()
     expect(stranger.locator("#concerns")).to_be_hidden()
+
+
+def test_a_panel_that_is_complete_is_announced_with_the_time_of_the_voting(
+    visits: Visits, hand: tuple[list[Client], str]
+) -> None:
+    (ada, _), game = hand
+    last = ada.get(f"/v1/games/{game}")["version"] - 2  # no other test disputes this event
+    accusation = {"accused": None, "seq": last, "charge": "altered_log", "statement": "A gap."}
+    dispute = ada.post(f"/v1/games/{game}/disputes", accusation)
+    page = page_of(visits, ada, "/rules")
+    opens = {**dispute, "voting_from": "2026-03-04T12:00:00.000000Z"}
+    page.route(f"**/v1/disputes/{dispute['id']}", lambda route: route.fulfill(json=opens))
+    page.goto(f"/disputes/{dispute['id']}")
+    now = page.locator(".now")
+    expect(now).to_contain_text(re.compile("The voting opens at .+, unless one is refused"))
+    expect(now).not_to_contain_text("waits for three")

@@ -164,23 +164,35 @@ async function accuse(game) {
   seq.addEventListener("change", follow);
   accused.addEventListener("change", explain);
   charge.addEventListener("change", offer);
-  const open = () => attempt(async () => {
+  const review = () => {
     if (!seq.value) return seq.focus();
     if (!statement.value.trim()) return missing(statement);
+    const chosen = [accused, charge, seq].map((one) => one.selectedOptions[0]?.text ?? "").join(" · ");
+    form.hidden = true;
+    replace(last, h("h2", { tabindex: -1 }, [t("court.review.title")]), h("p", null, [h("strong", null, [chosen])]), h("p", { class: "reason" }, [statement.value]), h("p", { class: "notice" }, [t("court.review.about")]),
+      h("p", { class: "buttons" }, [button("court.open", open, { class: "main" }), button("court.review.change", change)]));
+    last.hidden = false;
+    last.querySelector("h2")?.focus();
+  };
+  const change = () => {
+    last.hidden = true;
+    form.hidden = false;
+    statement.focus();
+  };
+  const open = () => attempt(async () => {
     const dispute = await post(`/v1/games/${game}/disputes`, {
       accused: accused.value === "" ? null : Number(accused.value),
       seq: Number(seq.value), charge: /** @type {Api["Accusation"]["charge"]} */ (charge.value), statement: statement.value,
     });
     location.assign(`/disputes/${dispute.id}${location.hash}`);
   });
-  replace(root,
-    h("p", null, [t("court.opening")]),
-    h("div", { class: "sheet form" }, [
+  const last = h("div", { class: "sheet form", id: "review", hidden: "" });
+  const form = h("div", { class: "sheet form" }, [
       field("court.event", seq), said.section, field("court.accused", accused), field("court.charge", charge), notice,
       field("court.statement", statement),
-      h("p", { class: "buttons" }, [button("court.open", open, { class: "main" }), h("a", { class: "button", href: `/play/${game}` }, [t("court.back")])]),
-    ]),
-  );
+      h("p", { class: "buttons" }, [button("court.review", review, { class: "main" }), h("a", { class: "button", href: `/play/${game}` }, [t("court.back")])]),
+  ]);
+  replace(root, h("p", null, [t("court.opening")]), form, last);
 }
 
 // ---- the dispute
@@ -267,6 +279,7 @@ const withEvents = (text, game) =>
 function todo(dispute) {
   const referee = own();
   const isFinal = dispute.state === "final";
+  const isWaiting = ["open", "appealed"].includes(dispute.state);
   const until = dispute.deadline && moment(dispute.deadline);
   const step = referee && (referee.state === "recused" ? h("p", null, [t("now.left")]) : afterVote(dispute, referee, cast));
   const steps = { vote: "ballot", appeal: "court-ruling", statement: "court-statements", receipt: "court-receipts", refuse: "court-panel", judge: "court-panel" };
@@ -278,7 +291,7 @@ function todo(dispute) {
   const isIdle = !mine.length && !step;
   return h("section", { class: "sheet now", "aria-labelledby": "now-title" }, [
     h("h2", { id: "now-title" }, [t("court.now")]),
-    h("p", null, [t(`now.is.${dispute.state}`, { until })]),
+    h("p", null, [isWaiting && dispute.voting_from ? t("now.is.seated", { from: moment(dispute.voting_from) }) : t(`now.is.${dispute.state}`, { until })]),
     step, mine.length ? h("ul", null, mine) : null,
     isIdle ? h("p", { class: seated ? "" : "quiet" }, [t(nothing, { from: dispute.voting_from && moment(dispute.voting_from) })]) : null,
     isFinal ? h("p", { class: "buttons" }, [h("a", { class: "button", href: `/verify?game=${dispute.game}` }, [t("act.verify")]), h("a", { class: "button", href: "/disputes" }, [t("court.title")])]) : null,

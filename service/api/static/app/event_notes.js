@@ -65,7 +65,7 @@ export function eventNotes({ game, shares, last, changed, report }) {
       ...notes.filter((one) => one.seq === seq && one !== mine).map((one) => h("p", { translate: "no" }, [h("b", null, [one.name ?? t("note.nobody")]), " ", one.text])),
       text,
       shares() ? h("label", { class: "box" }, [others, t("note.others")]) : null,
-      h("p", { class: "buttons" }, [h("button", { "data-key": `keep ${seq}`, onclick: () => keep(seq, text.value.trim(), others.checked && shares() ? "dispute" : "me") }, [t("note.keep")])]),
+      h("p", { class: "buttons" }, [h("button", { "data-key": `keep ${seq}`, onclick: () => keep(seq, text.value.trim(), others.checked && shares() ? "dispute" : "me") }, [t("note.keep")]), mine ? h("button", { "data-key": `delete ${seq}`, onclick: () => keep(seq, "", "me") }, [t("note.delete")]) : null]),
     ]);
   }
 
