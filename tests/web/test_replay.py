@@ -268,9 +268,10 @@ def test_a_note_is_kept_beside_its_event_and_on_the_scrubber(
     assert faults_of(page, besides=[FAR_ROWS]) == []
     page.reload()
     expect(page.get_by_label("Your note")).to_have_value("Why not the nine?")
-    page.get_by_label("Your note").fill("")
-    page.get_by_role("button", name="Keep the note").click()
+    page.get_by_role("button", name="Delete the note").click()
     expect(page.locator("#rows .noted")).to_have_count(0)
+    expect(page.get_by_label("Your note")).to_have_value("")
+    expect(page.get_by_role("button", name="Delete the note")).to_have_count(0)
 
 
 @pytest.mark.parametrize("size", ["phone", "desktop"])
@@ -284,6 +285,7 @@ def test_another_move_is_tried_played_on_and_shared(
     page.get_by_role("button", name="Try this move").first.click()
     line = page.locator("#now .what-if")
     expect(line.locator(".hypothetical")).to_be_in_viewport()
+    expect(page.locator("#felt")).to_have_css("outline-style", "dashed")
     board = expect(page.locator("#why"), "it covers the board of a phone")
     (board.to_be_hidden if size == "phone" else board.to_be_visible)()
     expect(line.locator(".could button").first).to_be_in_viewport()
@@ -301,7 +303,12 @@ def test_another_move_is_tried_played_on_and_shared(
     expect(again.locator(".what")).to_contain_text("shithead")
     again.get_by_role("button", name="Back to the hand").click()
     expect(shared.locator("#controls")).to_be_visible()
+    expect(shared.locator("#felt")).not_to_have_css("outline-style", "dashed")
     wait_for_version(shared, move["first"] + 1)
+    shared.emulate_media(media="print")
+    cut = "one => one.scrollHeight - one.clientHeight"
+    assert shared.locator("#rows").evaluate(cut) <= 1, "the whole list is printed"
+    shared.emulate_media(media="screen")
 
 
 @pytest.mark.parametrize("size", ["phone", "phone on its side"])
