@@ -159,10 +159,10 @@ def test_the_lobby_says_while_its_lists_may_be_old(visits: Visits) -> None:
     page.goto("/")
     page.locator("#recent :is(li, p)").first.wait_for()
     page.context.set_offline(True)
-    expect(page.get_by_text("The connection is lost")).to_be_visible()
+    expect(page.get_by_text("Offline, trying again")).to_be_visible()
     assert faults_in_every_size(page) == []
     page.context.set_offline(False)
-    expect(page.get_by_text("The connection is lost")).to_be_hidden()
+    expect(page.get_by_text("Offline, trying again")).to_be_hidden()
 
 
 @pytest.mark.parametrize("path", ["/play/{game}", "/tables/{table}", "/replay/{game}"])
@@ -180,7 +180,7 @@ def test_an_open_page_says_that_the_connection_is_lost_until_it_is_back(
     )
     page.locator("#hand button, .places li, #rows li").first.wait_for()
     page.context.set_offline(True)
-    lost = page.get_by_role("status").filter(has_text="The connection is lost")
+    lost = page.get_by_role("status").filter(has_text="Offline, trying again")
     expect(lost).to_be_visible()
     if path.startswith("/play"):
         expect(page.get_by_role("button", name="Ready")).to_be_in_viewport(ratio=1)

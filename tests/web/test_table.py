@@ -220,7 +220,7 @@ def test_a_visitor_chooses_a_name_before_registration(visits: Visits) -> None:
     page = visits.open("/")
     page.get_by_role("button", name=GUEST).click()
     page.get_by_label("Name, as others see it").fill("Ada")
-    page.get_by_role("button", name="Save").click()
+    page.get_by_role("button", name="Save", exact=True).click()
     expect(page.get_by_role("button", name="You: Ada")).to_be_visible()
     page.reload()
     expect(page.get_by_role("button", name="You: Ada")).to_be_visible()
@@ -246,7 +246,7 @@ def test_a_name_is_counted_in_the_page_as_on_the_server(visits: Visits) -> None:
     page.goto("/")
     page.get_by_role("button", name=GUEST).click()
     name = page.get_by_label("Name, as others see it")
-    save = page.get_by_role("button", name="Save")
+    save = page.get_by_role("button", name="Save", exact=True)
     family = "\U0001f468\u200d\U0001f469\u200d\U0001f467"
     for wrong in ("\U0001f600" * 41, "e\u0301" * 41, family * 9):
         name.fill(wrong)
@@ -266,13 +266,19 @@ def test_a_player_changes_name_and_recovery_code_in_the_lobby(visits: Visits) ->
     page.goto("/")
     page.get_by_role("button", name=GUEST).focus()
     page.keyboard.press("Enter")
+    masked = page.locator("dialog .code").inner_text()
+    assert set(masked) == {"•"}, "the code stands in plain sight"
+    page.get_by_role("button", name="Show", exact=True).press("Enter")
     old = page.locator("dialog .code").inner_text()
     assert faults_of(page) == []
+    page.get_by_text("Replace the code, or leave this player").press("Enter")
     page.get_by_role("button", name="New recovery code").press("Enter")
-    expect(page.locator("dialog .code")).not_to_have_text(old)
+    expect(page.locator("dialog .code")).to_have_text(masked)
+    page.get_by_role("button", name="Show", exact=True).press("Enter")
     code = page.locator("dialog .code").inner_text()
+    assert code != old
     page.get_by_label("Name, as others see it").fill("Ada")
-    page.get_by_role("button", name="Save").press("Enter")
+    page.get_by_role("button", name="Save", exact=True).press("Enter")
     expect(page.get_by_role("button", name="You: Ada")).to_be_visible()
     visits.expect("401|422")
     answer = call(page, "POST", "/v1/players/recover", {"recovery": old})
@@ -366,7 +372,7 @@ def test_a_table_is_started_and_joined_by_two_people(visits: Visits) -> None:
     assert table is not None
     ada.get_by_role("button", name="Choose another name").click()
     ada.get_by_label("Name, as others see it").fill("Ada")
-    ada.get_by_role("button", name="Save").click()
+    ada.get_by_role("button", name="Save", exact=True).click()
     expect(ada.get_by_text("Others see you as")).to_have_count(0)
     bob.reload()
     expect(bob.get_by_text(re.compile("Others see you as [A-Z][a-z]+ [A-Z][a-z]+"))).to_be_visible()
@@ -448,6 +454,14 @@ def test_cards_that_do_not_fit_are_explained_with_their_rule(visits: Visits) -> 
     for width, height in SIZES.values():
         page.set_viewport_size({"width": width, "height": height})
         assert page.evaluate(f"{box}.scrollHeight <= {box}.clientHeight"), "all of it is seen"
+        if width < 500:
+            page.locator(".refusal details[open] summary").evaluate_all(
+                "all => all.forEach((one) => one.click())"
+            )
+            tall = page.locator(".refusal").evaluate("(one) => one.offsetHeight / 16")
+            assert tall <= 5.5, "pile and demand stay in sight"
+            page.locator(".refusal summary").click()
+            expect(rule).to_be_visible()
         page.get_by_text("More", exact=True).click()
         menu = page.locator(".more .menu").bounding_box()
         assert menu is not None and menu["x"] >= 0 and menu["x"] + menu["width"] <= width
@@ -498,7 +512,7 @@ def test_a_move_made_without_a_network_is_played_once_when_it_is_back(visits: Vi
     page.get_by_role("button", name="Ready").click()
     page.locator("#own.turn[aria-busy=false]").wait_for()
     page.context.set_offline(True)
-    expect(page.locator(".notice")).to_have_text("The connection is lost. Trying again …")
+    expect(page.locator("#connection")).to_have_text("Offline, trying again …")
     button = CHOSEN if page.locator("#cards button.fits").count() else PICK_UP
     if button == CHOSEN:
         page.locator("#cards button.fits").first.click(position=STRIP)

@@ -66,6 +66,10 @@ def test_a_valid_bundle_passes_every_check(visits: Visits) -> None:
     expect(page.locator("#verdict h2")).to_have_text(INTACT)
     assert page.locator("#checks li").count() == CHECKS
     assert page.locator("#checks li.fail").count() == 0
+    passed, open_ = (page.locator(f"#checks li.{one}").count() for one in ("pass", "missing"))
+    assert open_, "no key was given, so signatures are not checked"
+    counted = f"{passed} of {passed + open_} checks pass, {open_} not made"
+    expect(page.locator("#verdict")).to_contain_text(counted)
     for check in ("bytes", "chain", "order", "shuffle", "openings", "deal", "custody", "seal"):
         expect(page.locator(f"#check-{check}")).to_have_class("pass")
 

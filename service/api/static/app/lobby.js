@@ -3,6 +3,7 @@
 import { Problem, get, identity, post } from "./api.js";
 import { avatar } from "./avatars.js";
 import { resultText, seatName } from "./captions.js";
+import { connected } from "./connection.js";
 import { block, endInvitation } from "./company.js";
 import { showConcerns } from "./concerns.js";
 import { find, h, replace } from "./dom.js";
@@ -364,15 +365,14 @@ async function showLists() {
   });
 }
 
-/** Update the lists; while that fails, a notice states that they may be old. */
+/** Update the lists; while that fails, the page says that it has no connection. */
 async function update() {
-  const notice = find("#lost");
   try {
     await showLists();
-    notice.textContent = "";
+    connected("lists", true);
   } catch (problem) {
     if (!(problem instanceof Problem)) throw problem;
-    notice.textContent = t("lost");
+    connected("lists", false);
   }
 }
 
@@ -395,7 +395,6 @@ setInterval(() => showRunning().catch(() => {}), LIVELY);
 setInterval(update, POLL);
 document.addEventListener("visibilitychange", update);
 addEventListener("online", update);
-addEventListener("offline", () => (find("#lost").textContent = t("lost")));
 let due = 0;
 addEventListener("notice", () => {
   clearTimeout(due); // a snapshot has several

@@ -5,6 +5,7 @@
 import { Problem, get, identity, post, setIdentity } from "./api.js";
 import { blocksField } from "./company.js";
 import { markConcerns } from "./concerns.js";
+import "./connection.js";
 import { download, find, h, replace, showDialog } from "./dom.js";
 import { canSign, setSigning, signing } from "./signing.js";
 import { isLasting, read, readJson, write } from "./storage.js";
@@ -101,12 +102,11 @@ export function askToSave() {
   if (!player?.recovery || read(ASKED)) return;
   write(ASKED, "yes");
   const { name, recovery } = player;
-  const file = () => download(new Blob([`${location.origin}\n${name}\n${recovery}\n`], { type: "text/plain" }), "shithead-recovery.txt");
   const notice = h("div", { class: "notice lost", role: "status", id: "keep" }, [
     h("p", null, [t("account.keep", { name })]),
     h("p", null, [h("code", { class: "code", translate: "no" }, [recovery])]),
     h("p", { class: "buttons" }, [
-      h("button", { class: "main", onclick: file }, [t("account.keep.file")]),
+      h("button", { class: "main", onclick: () => saveCode(name, recovery) }, [t("account.keep.file")]),
       h("button", { onclick: () => notice.remove() }, [t("close")]),
     ]),
   ]);
@@ -152,12 +152,14 @@ export function showAccount() {
 function openDialog() {
   const player = identity();
   const fault = h("p", { class: "fault", role: "alert" });
+  const own = player ? playerFields(player, fault) : null;
   const dialog = h("dialog", { class: "panel", "aria-labelledby": "account-title" }, [
     h("h2", { id: "account-title" }, [t("account.title")]),
-    ...(player ? playerFields(player, fault) : [h("p", null, [t("account.new")]), nameField(fault)]),
+    ...(own ? own.fields : [h("p", null, [t("account.new")]), nameField(fault)]),
     signingBox(),
     player ? blocksField((work) => attempt(fault, work)) : null,
     h("details", null, [h("summary", null, [t("account.recover")]), ...recoveryField(fault)]),
+    own?.last ?? null,
     fault,
     h("p", { class: "buttons" }, [
       h("button", { onclick: () => dialog.close() }, [t("close")]),
@@ -216,21 +218,52 @@ function complain(fault, text, lang) {
 /** @param {import("./api.js").Identity} player @param {HTMLElement} fault */
 function playerFields(player, fault) {
   const code = h("div");
-  const show = (/** @type {string | null} */ recovery) => replace(code, h("p", null, [t(recovery ? "account.code" : "account.codeless")]),
-    recovery ? h("p", null, [h("code", { class: "code", translate: "no" }, [recovery])]) : null);
+  const show = (/** @type {string | null} */ recovery) =>
+    replace(code, h("p", null, [t(recovery ? "account.code" : "account.codeless")]), ...(recovery ? maskedCode(player.name, recovery) : []));
   const renew = async () => {
     const { recovery } = await post(`${ME}/recovery`, {}, { once: true });
     setIdentity({ ...(identity() ?? player), recovery });
     show(recovery);
   };
   show(player.recovery);
-  return [
+  const fields = [
     h("p", null, [t("account.is", { name: player.name })]),
     nameField(fault),
     code,
+  ];
+  const last = h("details", { class: "apart" }, [
+    h("summary", null, [t("account.apart")]),
     h("p", { class: "buttons" }, [
       h("button", { onclick: () => attempt(fault, renew) }, [t("account.renew")]),
       h("button", { class: "plain", onclick: leave }, [t("account.leave")]),
+    ]),
+  ]);
+  return { fields, last };
+}
+
+/** Save a recovery code as a file. @param {string} name @param {string} recovery */
+const saveCode = (name, recovery) =>
+  download(new Blob([`${location.origin}\n${name}\n${recovery}\n`], { type: "text/plain" }), "shithead-recovery.txt");
+
+/** A recovery code that others in the room do not read, with buttons to show, copy and save it. @param {string} name @param {string} recovery */
+function maskedCode(name, recovery) {
+  const code = h("code", { class: "code", translate: "no" }, ["•".repeat(12)]);
+  const show = h("button", { type: "button", onclick: () => {
+    code.textContent = recovery;
+    show.remove();
+  } }, [t("account.show")]);
+  const copied = h("span", { class: "quiet", role: "status" });
+  const copy = async () => {
+    await navigator.clipboard?.writeText(recovery);
+    copied.textContent = t("wait.copied");
+  };
+  return [
+    h("p", null, [code]),
+    h("p", { class: "buttons" }, [
+      show,
+      navigator.clipboard ? h("button", { type: "button", onclick: copy }, [t("account.copy")]) : null,
+      h("button", { type: "button", onclick: () => saveCode(name, recovery) }, [t("account.keep.file")]),
+      copied,
     ]),
   ];
 }

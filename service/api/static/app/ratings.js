@@ -55,7 +55,10 @@ const playable = items.filter((one) => one.ruleset_hash !== null);
 select.append(...playable.map((one) => h("option", { value: one.id, lang: "en" }, [one.name])));
 const asked = new URLSearchParams(location.search).get("ruleset");
 if (asked && playable.some((one) => one.id === asked)) select.value = asked;
-else if (playable.some((one) => one.id === "shithead")) select.value = "shithead";
+else {
+  const newest = (await get("/v1/games?limit=1")).items[0]?.ruleset.id; // one that is played here
+  select.value = [newest, "leeds"].find((id) => playable.some((one) => one.id === id)) ?? select.value;
+}
 select.addEventListener("change", () => {
   history.replaceState(null, "", `?ruleset=${encodeURIComponent(select.value)}`);
   void show(select.value);

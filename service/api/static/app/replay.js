@@ -11,6 +11,7 @@ import { middle, outcome, plaque, showSeats, sides, sizeClass } from "./board.js
 import { caption, marked, recentActions, resultText, seatName } from "./captions.js";
 import { sorted, spelled } from "./cards.js";
 import { cardPanel, decisionPanel, statements } from "./decision.js";
+import { connected } from "./connection.js";
 import { announce, find, h, loaded, replace, svg } from "./dom.js";
 import { eventNotes } from "./event_notes.js";
 import { eventList } from "./events.js";
@@ -224,12 +225,7 @@ async function view(as, version = page.version) {
 /** Add each new event of a hand that is being played, until its end. */
 async function following() {
   const { signal } = leaving;
-  let isConnected = true;
-  const onstate = (/** @type {boolean} */ connected) => {
-    if (connected === isConnected) return;
-    isConnected = connected;
-    replace(find("#complaint"), connected ? null : h("p", { class: "notice" }, [t("lost")]));
-  };
+  const onstate = (/** @type {boolean} */ isUp) => connected("hand", isUp);
   for await (const event of live(id, last(), { signal, onstate })) {
     if (event.seq < last()) continue;
     const isNewest = (queue.isBehind() ? aim : page.version) === last();

@@ -6,6 +6,7 @@ import { middle, outcome, plaque, showSeats, sides, sizeClass, spread } from "./
 import { caption, lastAction, lastFailure, marked, recentActions, resultText, seatName } from "./captions.js";
 import { now } from "./clock.js";
 import { block, guestList, guestsOf, nextDeal, nextText, others, playAgain } from "./company.js";
+import { connected } from "./connection.js";
 import { announce, download, find, h, replace, showDialog } from "./dom.js";
 import { detail, share } from "./ending.js";
 import { guided } from "./guide.js";
@@ -32,6 +33,7 @@ const AGAIN = 700; // milliseconds after a pick-up in which another press on its
 const HURRY = 10_000; // milliseconds before the end of the reader's time in which everything is shown at once
 const MOST = 100; // events behind which the page does not show one by one
 const LOGGED = 80; // number of the newest events that the log shows
+const SHUFFLING = new Set(["entropy_committed", "entropy_revealed", "deck_committed"]); // the replay shows these, the log does not
 const root = find("#table");
 
 /** The state of the page. */
@@ -125,10 +127,9 @@ async function contradicted(text, seq) {
 
 /** @param {string} id @param {AbortSignal} signal */
 async function follow(id, signal) {
-  const onstate = (/** @type {boolean} */ connected) => {
-    if (connected && !game.connected) refresh(); // an earlier fetch of the view may have failed
-    game.connected = connected;
-    showConnection();
+  const onstate = (/** @type {boolean} */ isUp) => {
+    if (isUp && !game.connected) refresh(); // an earlier fetch of the view may have failed
+    reached(isUp);
   };
   for await (const { line } of live(id, 0, { signal, onstate })) {
     const event = JSON.parse(line);
@@ -282,11 +283,11 @@ async function nextHand(signal) {
       if (document.hidden) await idle(HIDDEN_POLL, signal); // a long poll would hold one of the browser's few connections
       const wait = document.hidden || !game.connected ? 0 : 25; // an answer at once shows that the connection is back
       game.table = await call("GET", `/v1/tables/${game.table.id}?after=${version}&wait=${wait}`, { signal: poll.signal, timeout: 40_000 });
-      game.connected = true;
+      reached(true);
     } catch (problem) {
       if (signal.aborted) return;
       if (problem instanceof Problem && problem.status >= 400 && problem.status < 500 && problem.status !== 429) throw problem;
-      game.connected = false;
+      reached(false);
     } finally {
       removeEventListener("offline", stop);
       signal.removeEventListener("abort", stop);
@@ -586,9 +587,13 @@ const failure = (seat) => lastFailure(game.events.filter((event) => event.seq < 
 function refusalBox(problem) {
   const { rule, rule_text: text } = problem.body;
   const address = `/rules/${game.view.ruleset.id}#${rule}`;
+  const open = spacious() || document.querySelector(".refusal details[open]") !== null;
   return h("div", { class: "refusal", "data-key": "refusal" }, [
     h("p", { lang: problem.lang }, [h("strong", null, [problem.message])]),
-    rule ? h("p", { lang: "en" }, [h("a", { href: address, target: "_blank", rel: "noopener" }, [rule]), text ? ` ${text}` : ""]) : null,
+    rule ? h("details", { open: open || null }, [
+      h("summary", { "data-key": "refusal rule" }, [t("refusal.rule", { rule })]),
+      h("p", { lang: "en" }, [h("a", { href: address, target: "_blank", rel: "noopener" }, [rule]), text ? ` ${text}` : ""]),
+    ]) : null,
   ]);
 }
 
@@ -609,17 +614,19 @@ function more() {
     h("div", { class: "menu" }, [
       item("pile.title", () => showCards(t("pile.title"), view.pile)),
       item("burned.title", () => showCards(t("burned.title"), view.burned)),
-      link("act.lobby", "/", false),
       link("more.rules", `/rules/${view.ruleset.id}`),
-      item("more.evidence", () => attempt(saveEvidence)),
-      link("act.replay", `/replay/${view.id}${location.hash}`),
-      link("act.verify", `/verify?game=${view.id}`),
-      receiptsOf(view.id).length ? item("more.receipts", saveReceipt) : null,
       h("p", { class: "quiet keys" }, [t("more.keys")]),
       h("p", { class: "quiet" }, [t("more.signs")]),
-      ownSeat(view) && !over() ? item("act.forfeit", giveUp) : null,
+      h("hr"),
+      link("act.replay", `/replay/${view.id}${location.hash}`),
+      link("act.verify", `/verify?game=${view.id}`),
+      item("more.evidence", () => attempt(saveEvidence)),
+      receiptsOf(view.id).length ? item("more.receipts", saveReceipt) : null,
+      h("hr"),
+      link("act.lobby", "/", false),
       ...(ownSeat(view) && game.table ? others(game.table) : []).map((seat) =>
         item("block.do", () => attempt(() => block({ id: seat.player ?? "", name: seatName(seat) })), t("block.do", { name: seatName(seat) }))),
+      ownSeat(view) && !over() ? item("act.forfeit", giveUp) : null,
     ]),
   ]);
   return menu;
@@ -688,7 +695,7 @@ const voice = (aloud = false) => ({
 });
 
 function showLog() {
-  const shown = game.events.filter((event) => event.seq < game.shown.version).slice(-LOGGED).reverse();
+  const shown = game.events.filter(({ seq, type }) => seq < game.shown.version && !SHUFFLING.has(type)).slice(-LOGGED).reverse();
   const fresh = ownSeat(game.view) ? game.lastMove : Infinity;
   const names = game.view.seats.map(seatName);
   const open = round() || document.querySelector("#log details")?.hasAttribute("open");
@@ -707,7 +714,7 @@ function showNotices() {
   const place = find("#notices");
   replace(
     place,
-    ...[game.connected ? "" : t("lost"), restored(), game.unchecked].filter(Boolean).map((text) => h("p", { class: "notice", role: "status" }, [text])),
+    ...[restored(), game.unchecked].filter(Boolean).map((text) => h("p", { class: "notice", role: "status" }, [text])),
     ...[game.trouble, ...game.warnings].filter(Boolean).map((text) => h("p", { class: "notice warning", role: "alert" }, [text])),
   );
   // The table below is as much lower: its actions stay in the window.
@@ -719,6 +726,12 @@ function restored() {
   if (!game.restored) return "";
   const [at, since] = [game.restored.at, game.restored.since].map((one) => moment(one));
   return [t("warn.restored", { at, since }), game.view.status === "aborted" ? t("warn.restored.ended") : ""].join(" ");
+}
+
+/** Note whether the table is followed. @param {boolean} isUp */
+function reached(isUp) {
+  game.connected = isUp;
+  connected("table", isUp);
 }
 
 const showConnection = () => document.getElementById("notices") && showNotices();
@@ -813,7 +826,6 @@ function waitingRoom(signal) {
   document.title = `Shithead: ${title}`;
   replace(
     root,
-    game.connected ? null : h("p", { class: "notice", role: "status" }, [t("lost")]),
     h("h1", null, [title]),
     h("p", { role: "status" }, [open ? t("wait.open", { n: open }) : t("wait.full")]),
     h("ul", { class: "places" }, table.seats.map((seat) =>

@@ -288,11 +288,12 @@ function pretty(line) {
 
 /** @param {0 | 1 | 2} status @param {Finding[]} findings @param {Author} author the possible author of a change */
 function verdict(status, findings, author) {
-  const failed = findings.filter((finding) => finding.result === "fail");
+  const [failed, passed, open] = ["fail", "pass", "missing"].map((result) => findings.filter((finding) => finding.result === result));
+  const why = status === 0 && open.length ? "verdict.0.open" : `verdict.${status}.why`;
   showVerdict(
     `status-${status}`,
     h("h2", null, [t(verdictOf(status, findings))]),
-    h("p", null, [t(`verdict.${status}.why`, { n: failed.length, of: findings.length })]),
+    h("p", null, [t(why, { n: failed.length, of: findings.length, open: open.length, passed: passed.length, made: passed.length + open.length })]),
     failed.length ? authorship(author) : null,
     firstFailure(findings),
     h("p", { class: "quiet" }, [t("verdict.never")]),
