@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 import time
+from contextlib import suppress
 from queue import Empty, SimpleQueue
 from secrets import token_hex
 from uuid import UUID
@@ -14,8 +15,12 @@ from service.application.errors import Refusal
 from service.application.quotas import MAX_STREAMS_OF_ADDRESS, MAX_STREAMS_OF_PLAYER, Slots
 from service.replay.sentences import said
 
-LEASE_SECONDS = 60
-"""Seconds for which Redis counts a stream whose process does not renew it, as after a crash."""
+LEASE_SECONDS = 20
+"""
+Seconds for which Redis counts a stream whose process does not renew it, as after a crash.
+
+So long a player whose streams were those of the killed process may be refused new ones.
+"""
 
 REDIS_RETRY_SECONDS = 5.0
 """How long streams are counted in this process alone after Redis failed to answer."""
@@ -132,13 +137,30 @@ class StreamSlots:
         """Renew the leases of all streams of this process."""
         with self._lock:
             held = dict(self._held)
-        if self._renew is None or not held:
+        client, renew = self._client, self._renew
+        if client is None or renew is None or not held:
             return
         try:
-            for stream, whose in held.items():
-                self._renew(keys=_keys(whose), args=[stream, LEASE_SECONDS])
+            with client.pipeline(transaction=False) as together:
+                for stream, whose in held.items():
+                    renew(keys=_keys(whose), args=[stream, LEASE_SECONDS], client=together)
+                together.execute()
         except (redis.RedisError, OSError):
             self._retry_at = time.monotonic() + REDIS_RETRY_SECONDS
+
+    def end(self) -> None:
+        """Take all streams of this process off the count in Redis: it stops, and they end."""
+        self._renew = None
+        with self._lock:
+            held = dict(self._held)
+        if self._client is None or not held:
+            return
+        # If Redis does not answer, their leases end.
+        with suppress(redis.RedisError, OSError), self._client.pipeline(transaction=False) as all_:
+            for stream, whose in held.items():
+                for key in _keys(whose):
+                    all_.zrem(key, stream)
+            all_.execute()
 
     def _counted(self, stream: str, whose: tuple[str, ...]) -> int:
         """Return 0 if Redis counted the stream, or does not answer; else whose share is used up."""

@@ -10,6 +10,7 @@ import resource
 import signal
 import threading
 from collections.abc import Callable
+from functools import partial
 
 import structlog
 from flask import Flask
@@ -38,7 +39,7 @@ def calls() -> Flask:
     """
     show_life()
     app = _made(create_app)
-    _on_stop(_started(app).waiting.end)
+    _on_stop(partial(_end_waiting, _started(app)))
     return app
 
 
@@ -52,8 +53,14 @@ def streams() -> StreamServer:
     show_life()
     app = _made(create_stream_app)
     parts = _started(app)
-    asyncio.get_event_loop().call_soon(_on_stop, parts.waiting.end)
+    asyncio.get_event_loop().call_soon(_on_stop, partial(_end_waiting, parts))
     return StreamServer(app, parts.waiting, threads=parts.settings.stream_threads)
+
+
+def _end_waiting(parts: Context) -> None:
+    """End long polls and streams; the next process has room for those that come again at once."""
+    parts.waiting.end()
+    parts.streams.end()
 
 
 def _made(create: Callable[[], Flask]) -> Flask:

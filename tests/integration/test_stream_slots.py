@@ -111,3 +111,15 @@ def test_the_streams_of_a_killed_process_are_forgotten_and_those_of_others_renew
     first = longest_lease()
     wait_for(lambda: longest_lease() > first, seconds=3)
     wait_for(lambda: taken(alive, HERE) is not None, seconds=4)
+
+
+def test_a_process_that_stops_leaves_no_stream_counted(redis_url: str) -> None:
+    """A restart does not shut its players out of their own streams until leases end."""
+    one, two, ada = process(redis_url), process(redis_url), uuid4()
+    held = [one.acquire(HERE, ada) for _ in range(MAX_STREAMS_OF_PLAYER)]
+    assert taken(two, HERE, ada) is None
+    one.end()
+    one.renew()
+    assert [two.acquire(OTHER, ada) for _ in range(MAX_STREAMS_OF_PLAYER)]
+    one.release(held[0])
+    assert taken(two, HERE, ada) is None, "nothing is taken off twice"

@@ -43,6 +43,12 @@ def _private():
 '''
 
 
+@cache
+def tree_of(path: Path) -> ast.Module:
+    """Return the syntax of a module, parsed once."""
+    return ast.parse(path.read_text("utf-8"))
+
+
 def undocumented(tree: ast.Module) -> dict[str, list[str]]:
     """Return by public function the exceptions that it raises and its docstring does not name."""
     found = {}
@@ -111,7 +117,7 @@ def exceptions_returned() -> dict[str, str]:
     """Return the exceptions that functions create for their callers to raise."""
     found = {}
     for path in sorted((ROOT / "service").rglob("*.py")):
-        for node in ast.walk(ast.parse(path.read_text("utf-8"))):
+        for node in ast.walk(tree_of(path)):
             if isinstance(node, Function) and node.returns is not None:
                 for name in _names(node.returns):
                     if name in exceptions():
@@ -130,7 +136,7 @@ def exceptions() -> set[str]:
     classes = [
         (node.name, [name for base in node.bases for name in _names(base)])
         for path in sorted((ROOT / "service").rglob("*.py"))
-        for node in ast.walk(ast.parse(path.read_text("utf-8")))
+        for node in ast.walk(tree_of(path))
         if isinstance(node, ast.ClassDef)
     ]
     while more := {name for name, bases in classes if name not in known and known & set(bases)}:
@@ -146,7 +152,7 @@ def test_the_search_finds_what_is_raised_and_not_caught() -> None:
     assert exceptions_returned()["not_found"] == "Refusal"
 
 
-@pytest.mark.parametrize("path", PATHS, ids=lambda path: str(path.relative_to(ROOT / "service")))
 @pytest.mark.heavy
-def test_docstrings_name_the_exceptions_that_public_functions_raise(path: Path) -> None:
-    assert undocumented(ast.parse(path.read_text("utf-8"))) == {}
+def test_docstrings_name_the_exceptions_that_public_functions_raise() -> None:
+    found = {path.relative_to(ROOT): undocumented(tree_of(path)) for path in PATHS}
+    assert {path: missing for path, missing in found.items() if missing} == {}

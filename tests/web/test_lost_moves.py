@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 import pytest
 from playwright.sync_api import Page, expect
@@ -53,7 +54,9 @@ def restorable(databases: Databases, server_folder: Path, tmp_path: Path) -> Ite
     """Return a service of its own with one worker."""
     url, valkey = databases.take(), EmbeddedValkey(server_folder / "lost")
     valkey.start()
-    with running(url, valkey.url, tmp_path, rate_limits=False, api_processes=1) as service:
+    # One address has a quarter of the threads for its streams: three pages follow six of them.
+    more: dict[str, Any] = {"rate_limits": False, "api_processes": 1, "api_threads": 64}
+    with running(url, valkey.url, tmp_path, **more) as service:
         yield Restorable(service=service, valkey=valkey, databases=databases, url=url)
     valkey.stop()
     databases.give_back(url)
