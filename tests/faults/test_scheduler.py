@@ -8,16 +8,23 @@ import time
 from collections.abc import Callable
 from concurrent.futures import Executor, Future
 from dataclasses import MISSING, fields
+from random import Random
 from typing import Any
+from uuid import UUID, uuid4
 
+import psycopg
 import pytest
 from prometheus_client import REGISTRY
 from structlog.testing import capture_logs
 
 from service.application.quotas import Slice
 from service.bootstrap import Services
+from service.domain.events import Clock as TurnClock
+from service.rulesets.catalogue import catalogue
+from service.store.database import Database
 from service.store.events import StoreError
 from tests.running import wait_for
+from tests.worlds.fake_world import Wakes, open_game, person, services_over, types_of
 from workers.sweeper import AT_ONCE, FIRST_AFTER, Sweep, Sweeper, Work
 from workers.sweeps import DUE_GAMES, SWEEPS
 
@@ -197,3 +204,58 @@ def test_a_sweep_that_hangs_delays_no_other_and_is_not_begun_again(services: Ser
     ended.set()
     running.join(20)
     assert not running.is_alive()
+
+
+class Worker(Wakes):
+    """Makes the due moves of a game at once, as a worker does that has nothing else to do."""
+
+    services: Services
+
+    def wake(self, game: UUID, version: int, *, searches: bool = False) -> None:
+        self.services.turns.play_due_moves(game, version)
+
+
+def crowd(url: str, services: Services, *, seeks: int, accounts: int) -> None:
+    """Store seeks of accounts that all block one another, each with nearly all rulesets."""
+    players = [person(services, f"P{number}").id for number in range(accounts)]
+    names = sorted(catalogue())
+    random = Random(1)
+    rows = [
+        (uuid4(), players[n % accounts], random.sample(names, min(21, len(names))), n)
+        for n in range(seeks)
+    ]
+    with psycopg.connect(url) as connection:
+        connection.cursor().executemany(
+            "INSERT INTO seeks (seek_id, player_id, rulesets, seats, entropy, keep, created_at,"
+            " expires_at) VALUES (%s, %s, %s, 3, 'none', false, now() + %s * interval '1 ms',"
+            " now() + interval '1 h')",
+            rows,
+        )
+        connection.execute(
+            "INSERT INTO blocks (player, blocked, at) SELECT a, b, now() FROM"
+            " unnest(%s::uuid[]) a, unnest(%s::uuid[]) b WHERE a <> b",
+            (players, players),
+        )
+
+
+def test_a_clock_ends_on_time_beside_many_seeks_that_never_match(database_url: str) -> None:
+    """Four turns of a second each are over after about four seconds, whatever others seek."""
+    worker = Worker()
+    services = services_over(Database(database_url, size=4), notifier=worker)
+    worker.services = services
+    crowd(database_url, services, seeks=600, accounts=60)
+    clock = TurnClock(turn_seconds=1, swap_seconds=1)
+    seats = ("me", "open")
+    bob = person(services, "Bob")
+    sweeper = Sweeper(services, first=DUE_GAMES, others=SWEEPS)
+    ended, before = threading.Event(), value("shithead_sweep_seconds_total", "seeks")
+    running = threading.Thread(target=sweeper.run, args=(ended.is_set,))
+    running.start()
+    try:
+        wait_for(lambda: value("shithead_sweep_seconds_total", "seeks") > before, seconds=20)
+        game = open_game(services, person(services), seats, clock=clock, guests=(bob,))
+        wait_for(lambda: types_of(services, game).count("turn_timed_out") >= 4, seconds=9)
+    finally:
+        ended.set()
+        running.join(20)
+        services.close()

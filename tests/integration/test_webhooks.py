@@ -216,6 +216,36 @@ def test_a_process_that_dies_in_the_middle_loses_no_event(
         assert local.events[0]["type"] == "hand_dealt"
 
 
+def test_redis_flushed_between_two_looks_loses_no_notice(
+    service: Service, ada: Person, bob: Person, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Two hands begin and end, and their table closes; each notification and job is lost."""
+    sent = ("hand_dealt", "hand_sealed", "table_closed", "seat_taken", "your_turn")
+    stream, header = "/v1/players/me/stream", {"Accept": "application/json"}
+    with receiver() as local:
+        hook(ada, local.url, *sent)
+        service.until(lambda: state_of(ada) == "on")
+        service.until(lambda: ada.get(WEBHOOK).json["waiting"] == 0)
+        before = bob.get(stream, headers=header).json["next"]
+        monkeypatch.setattr("service.application.webhooks.LEASE", timedelta(seconds=0.5))
+        monkeypatch.setattr("service.application.webhooks.LOOK_EVERY", timedelta(seconds=1))
+        ended = set[tuple[str, str]]()
+        for _ in range(2):
+            game = sat(ada, bob)
+            bob.post(f"{game}/moves", {"type": "forfeit"})
+            table = ada.get(game).json["table"]
+            assert ada.call("DELETE", f"/v1/tables/{table}").status_code == 204
+            identity = game.rpartition("/")[2]
+            ended |= {("hand_dealt", identity), ("hand_sealed", identity), ("table_closed", table)}
+            passing = Relay(service.world.services)
+            passing.pass_on()
+            passing.enqueue_webhooks()
+            service.client.flushall()
+        service.until(lambda: ended <= {(one["type"], one["id"]) for one in local.events})
+        items = bob.get(f"{stream}?after={before}", headers=header).json["items"]
+        assert ended <= {(item["type"], item["id"]) for item in items}
+
+
 def test_silent_name_servers_of_one_address_delay_no_receiver_of_another(
     service: Service, ada: Person, monkeypatch: pytest.MonkeyPatch
 ) -> None:
