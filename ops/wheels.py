@@ -54,8 +54,8 @@ COMMANDS = (
 SOURCES = ("service", "schemas", "workers", "sql", "ops/spec", "ops/examples")
 """The folders that are installed; pyproject.toml names the same packages."""
 
-CATALOGUES = "service/api/static/app/strings"
-"""The folder with the sentences of the verifier, which the pages of the server load as well."""
+CATALOGUES = "service/words"
+"""The folder with all texts for people: those of the verifier and those of the pages."""
 
 _NOT_INSTALLED = {"__pycache__", "conformance"}
 """The folders in them that are not installed; the logs in `conformance` are input of tests."""

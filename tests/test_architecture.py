@@ -18,7 +18,7 @@ ROOT = Path(__file__).resolve().parents[1]
 PACKAGES = ("service", "schemas", "workers")
 
 LAYERS = (
-    ({"domain"},),
+    ({"domain", "words"},),
     ({"shx"}, {"runtime"}),
     ({"schemas", "keys"},),
     ({"rulesets", "search"},),

@@ -34,6 +34,7 @@ from service.rulesets.catalogue import Definition, Statement, definition, known_
 from service.rulesets.labels import differs_from_base
 from service.rulesets.rules_page import COMMON_TITLE, rules_page
 from service.verify.finding import Check, asks
+from service.words import FOLDER as WORDS
 
 HTML = "text/html; charset=utf-8"
 _INLINE_CODE = re.compile("`([^`]+)`")
@@ -414,9 +415,7 @@ STYLE = "style.css"
 """The style sheet of all pages, which has an address of its own as well."""
 
 STRINGS = "app/strings/"
-"""The texts of the pages, one file per language.
-
-The files in the folder itself are for all pages, those of a subfolder for some pages."""
+"""Where the pages load the texts of `service/words/`, one file a language in each folder."""
 
 CONTENT_TYPES = {
     ".css": "text/css; charset=utf-8",
@@ -435,7 +434,7 @@ assets = Blueprint("assets", __name__)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Assets:
-    """All files of the static folder by path, and a hash of all of them."""
+    """All files of the static folder by path, with those of STRINGS, and a hash of all of them."""
 
     files: Mapping[str, bytes]
     build: str
@@ -457,6 +456,8 @@ def loaded_assets() -> Assets:
     paths = sorted(path for path in FOLDER.rglob("*") if path.suffix in CONTENT_TYPES)
     paths.remove(FOLDER / "package.json")  # for Node.js
     files = {path.relative_to(FOLDER).as_posix(): path.read_bytes() for path in paths}
+    for path in sorted(WORDS.rglob("*.json")):
+        files[f"{STRINGS}{path.relative_to(WORDS).as_posix()}"] = path.read_bytes()
     build = hashlib.sha256()
     for name, content in files.items():
         build.update(f"{name}\n{len(content)}\n".encode() + content)
@@ -488,7 +489,7 @@ def word(values: Context, key: str) -> str:
 @cache
 def guard_texts() -> str:
     """Return the texts of `guard.js` in each language as JSON; it loads no files."""
-    languages = sorted(path.stem for path in (FOLDER / STRINGS).glob("*.json"))
+    languages = sorted(path.stem for path in WORDS.glob("*.json"))
     texts = {
         language: {key: text for key, text in strings(language).items() if key.startswith("guard.")}
         for language in languages

@@ -7,16 +7,15 @@ import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cache
-from pathlib import Path
 from typing import Any, Final
 
 from service.domain.commands import CommandRefused
 from service.domain.dispute_rules import DisputeRefused
+from service.words import FOLDER
 
 ENGLISH: Final = "en"
 LANGUAGES: Final = ("en", "sv", "ja")
 
-_FOLDER: Final = Path(__file__).parents[1] / "api" / "static" / "app" / "strings"
 _PARTS: Final = ("", "verify/", "findings/", "report/", "refusals/", "court/")
 """The folders of the pages' texts that have sentences of the program; "" has those of all pages."""
 
@@ -137,7 +136,7 @@ def catalogue(language: str = ENGLISH) -> Mapping[str, str]:
     """Return the texts of a language by code, as far as it has them."""
     texts: dict[str, str] = {}
     for part in _PARTS:
-        path = _FOLDER / f"{part}{language}.json"
+        path = FOLDER / f"{part}{language}.json"
         texts |= json.loads(path.read_text("utf-8")) if path.exists() else {}
     return texts
 

@@ -95,7 +95,7 @@ def templates() -> list[tuple[frozenset[str], tuple[str, ...]]]:
                 case _:
                     continue
             found.append(_template(parts))
-    for path in (ROOT / "service/api/static/app/strings").rglob("en.json"):
+    for path in (ROOT / "service/words").rglob("en.json"):
         for text in json.loads(path.read_text("utf-8")).values():
             found += [_template(re.split(r"\{\w*\}", form)) for form in text.split("|")]
     return found

@@ -106,8 +106,8 @@ def test_a_wrong_rule_in_the_script_shows_as_a_difference(tmp_path: Path) -> Non
 
 def _with_fault(root: Path, file: str, text: str, wrong: str) -> Path:
     """Return a copy of the scripts with one text replaced."""
-    strings = VERIFIER.parent / "app" / "strings"
-    for folder in (VERIFIER, strings, ROOT / "tests" / "web"):
+    words = ROOT / "service" / "words"
+    for folder in (VERIFIER, words, ROOT / "tests" / "web"):
         shutil.copytree(folder, root / folder.relative_to(ROOT))
     path = root / VERIFIER.relative_to(ROOT) / file
     content = path.read_text("utf-8")

@@ -36,6 +36,7 @@ from service.shx.tlog.tree import TlogProof, leaf_hash
 from service.verify.evidence import OutsideEvidence
 from service.verify.finding import Check
 from service.verify.verify import verify_bundle
+from service.words import FOLDER as WORDS
 from tests.acceptance.test_mutations import patterns
 from tests.attacks.catalogue import ATTACKS
 from tests.attacks.registry import Kind
@@ -698,10 +699,10 @@ def test_every_failure_has_a_text_without_technical_terms() -> None:
     for code in codes:
         assert code in english, code
     for lang in ("en", "sv", "ja"):
-        said = json.loads((VERIFIER.parent / f"app/strings/verify/{lang}.json").read_text())
+        said = json.loads((WORDS / f"verify/{lang}.json").read_text())
         unjudged = "not checked|kontrollerades inte|検証していません"
         assert re.search(unjudged, said["verdict.2.unjudged"])
-    for key in json.loads((VERIFIER.parent / "app/strings/verify/en.json").read_text()):
+    for key in json.loads((WORDS / "verify/en.json").read_text()):
         for word in ("SHA-256", "hash", "JSON.", "null", "boolean", "HMAC"):
             assert word not in english[key], (word, key)
 

@@ -18,7 +18,7 @@ import { adviceOf, authorOf, resultOf } from "../../service/api/static/verifier/
 
 globalThis.crypto ??= /** @type {Crypto} */ (webcrypto); // Node.js 18 has no global one
 
-const STRINGS = new URL("../../service/api/static/app/strings/", import.meta.url);
+const STRINGS = new URL("../../service/words/", import.meta.url);
 const words = Object.assign({}, ...["report", "verify", "findings"].map((part) => JSON.parse(readFileSync(new URL(`${part}/en.json`, STRINGS), "utf8"))));
 
 /** @param {string} digits base64 */

@@ -26,6 +26,7 @@ from service.api.pages import (
 )
 from service.rulesets.catalogue import catalogue, known_by_name
 from service.verify.finding import Check
+from service.words import FOLDER as WORDS
 from tests.worlds.api_world import Person, World, problem_of
 
 TEXTS = ("/rules", "/rules/leeds", "/rules/shithead", "/checks", "/docs")
@@ -114,7 +115,7 @@ def test_scripts_and_styles_are_cached_under_the_hash_of_their_content(world: Wo
 
 def test_files_are_served_as_they_are_written(world: World) -> None:
     for name in ("app/cards.js", "app/table.css", "app/strings/ja.json"):
-        assert world.get(loaded_assets().address(name)).data == (FOLDER / name).read_bytes()
+        assert world.get(loaded_assets().address(name)).data == loaded_assets().files[name]
 
 
 def test_a_page_requests_all_modules_that_its_script_imports_at_once(world: World) -> None:
@@ -191,7 +192,7 @@ def test_every_language_has_every_text_with_the_same_values() -> None:
     """Sentences of reports, which no page loads, may be in English only."""
     english = strings()
     values = re.compile(r"\{\w+\}")
-    report = json.loads((FOLDER / "app/strings/report/en.json").read_text("utf-8"))
+    report = json.loads((WORDS / "report/en.json").read_text("utf-8"))
     for language in ("sv", "ja"):
         words = strings(language)
         assert words.keys() - report.keys() == english.keys() - report.keys(), language
@@ -211,7 +212,7 @@ def test_captions_agree_with_you_as_their_subject() -> None:
 def test_no_text_is_defined_twice() -> None:
     """A page loads several files; the later one would hide a text of the earlier one."""
     for language in ("en", "sv", "ja"):
-        files = [*(FOLDER / "app/strings").rglob(f"{language}.json")]
+        files = [*WORDS.rglob(f"{language}.json")]
         texts = [json.loads(path.read_text("utf-8"), object_pairs_hook=list) for path in files]
         assert len(texts) > 1
         assert sum(map(len, texts)) == len(strings(language)), language

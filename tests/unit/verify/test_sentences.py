@@ -40,7 +40,7 @@ from service.verify.stored_findings import finding_json, in_words
 from service.verify.verify import verify_bundle
 
 ROOT = Path(__file__).parents[3]
-STRINGS = ROOT / "service" / "api" / "static" / "app" / "strings"
+STRINGS = ROOT / "service" / "words"
 LANGUAGES = sorted(path.stem for path in STRINGS.glob("*.json"))
 REPORT, FINDINGS, VERIFY, REFUSALS = (
     json.loads((STRINGS / part / "en.json").read_text("utf-8"))

@@ -1,7 +1,7 @@
 /**
  * The texts of the pages, in the reader's language.
  *
- * `strings/en.json`, `sv.json` and `ja.json` have the texts that all pages share; a folder beside them has
+ * `strings/en.json` (of `service/words/`), `sv.json` and `ja.json` have the texts that all pages share; a folder beside them has
  * the texts of some pages (`strings/verify/en.json`). The server writes the English texts into its pages;
  * the browser loads only the files of the reader's language. Texts of the API stay English.
  */

@@ -36,7 +36,7 @@ const USAGE = [
 globalThis.crypto ??= /** @type {Crypto} */ (webcrypto); // Node.js 18 has no global `crypto`
 
 /** The texts of the page, and those that only a comparison of several logs needs. @type {Record<string, string>} */
-const words = Object.assign({}, ...["report", "verify", "findings"].map((part) => JSON.parse(readFileSync(new URL(`../app/strings/${part}/en.json`, import.meta.url), "utf8"))));
+const words = Object.assign({}, ...["report", "verify", "findings"].map((part) => JSON.parse(readFileSync(new URL(`../../../words/${part}/en.json`, import.meta.url), "utf8"))));
 
 /** An invalid command line. */
 class UsageError extends Error {}
