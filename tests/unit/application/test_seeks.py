@@ -191,7 +191,9 @@ def test_a_seek_expires_unless_it_is_renewed(
     assert status(services, ada, seek) == "open"
     deployment.world.wait(1)
     assert status(services, ada, seek) == "expired"
-    assert services.seeks.renew(ada, UUID(seek["id"]))["status"] == "expired"
+    with pytest.raises(Refusal, match="the seek is over") as over:
+        services.seeks.renew(ada, UUID(seek["id"]))
+    assert over.value.extra["seek"]["status"] == "expired"
     assert met(services, bob)["status"] == "open"
     assert services.seeks.waiting(after=0, limit=9)[0][0]["players"] == 1
 
@@ -209,7 +211,9 @@ def test_a_seek_that_was_matched_cannot_be_withdrawn(
 ) -> None:
     seek = post(services, ada)
     met(services, bob)
-    assert services.seeks.withdraw(ada, UUID(seek["id"]))["status"] == "matched"
+    with pytest.raises(Refusal, match="the seek is over") as over:
+        services.seeks.withdraw(ada, UUID(seek["id"]))
+    assert over.value.extra["seek"]["status"] == "matched"
 
 
 def test_a_repeated_request_posts_one_seek(
