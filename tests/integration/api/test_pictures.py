@@ -58,7 +58,7 @@ def test_a_picture_is_in_the_language_that_its_address_names(world: World, ada: 
         language: world.get(f"{game}/picture.svg?at=3&language={language}").text
         for language in ("en", "sv", "ja")
     }
-    assert "Plats 0" in shown["sv"] and "席 0" in shown["ja"]
+    assert "Plats 1" in shown["sv"] and "席 1" in shown["ja"]
     plain = world.client.get(f"{game}/picture.svg?at=3", headers={"Accept-Language": "sv"})
     assert plain.text == shown["en"] == world.get(f"{game}/picture.svg?at=3&language=de").text
 
