@@ -34,6 +34,7 @@ from service.rulesets.catalogue import Definition, Statement, definition, known_
 from service.rulesets.labels import differs_from_base
 from service.rulesets.rules_page import COMMON_TITLE, rules_page
 from service.verify.finding import Check, asks
+from service.verify.verify import CHECKED_BY
 from service.words import FOLDER as WORDS
 
 HTML = "text/html; charset=utf-8"
@@ -103,11 +104,9 @@ def sources() -> Mapping[str, Mapping[str, str]]:
     }
 
 
-@cache
 def _module_of(check: Check) -> str:
     """Return the file of `service.verify` that defines a check."""
-    definition_of = f"def check_{check.value}("
-    return next(name for name, text in sources()["verify"].items() if definition_of in text)
+    return f"{CHECKED_BY[check].__module__.rpartition('.')[2]}.py"
 
 
 VERIFIER_WORKER = "verifier/worker.js"

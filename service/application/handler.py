@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import ClassVar, Final, Generic, Protocol, TypeVar
 from uuid import UUID
@@ -169,6 +170,39 @@ class Handler:
                 return accepted.answer
         busy = Refusal("unavailable", said("request.busy"))
         return self._first_answer(command, busy, read=None)
+
+    def once(
+        self,
+        player: UUID,
+        request: Idempotency | None,
+        act: Callable[[], tuple[Answered, bool]],
+    ) -> Answered:
+        """
+        Return the answer of a use case without a stream, or the first answer to the same request.
+
+        `act` returns the answer, and whether it changed anything: only then the answer is stored.
+        What it writes is idempotent, because the answer is stored after it.
+
+        Raises the Refusal of `act`, those of `quota_refused` for stored answers, and Refusal
+        `idempotency-conflict` as `handle` does.
+        """
+        refused = None
+        try:
+            answer, changed = act()
+            if changed and request is not None:
+                row = self._answers.stored(player, request, answer)
+                quotas = (quota_of(QuotaKind.ANSWERS, player),)
+                self._store.commit(Commit(appends=(), answer=row, quotas=quotas))
+                return answer
+        except (QuotaFull, AnswerConflict) as error:
+            refused = _refusal_of(error)
+        except Refusal as error:
+            refused = error
+        if (first := self._answers.first_answer(player, request)) is not None:
+            return first
+        if refused is not None:
+            raise refused
+        return answer
 
     def _unchanged(
         self, command: StreamCommand[Loaded, Made], accepted: Accepted[Made]

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from functools import lru_cache, partial
+from functools import lru_cache
 from typing import Any, Protocol
 from uuid import UUID
 
@@ -14,7 +14,7 @@ from schemas.settings import SettingsError, Tree, check_changes, json_schema, me
 from service.application import quotas
 from service.application.calls import Answered, Idempotency, RegisteredPlayer
 from service.application.errors import Refusal, invalid, not_found
-from service.application.handler import Accepted, Attempt, Handler, NewStream, StreamCommand
+from service.application.handler import Handler
 from service.application.ports import World
 from service.application.quotas import work
 from service.replay.sentences import said
@@ -69,7 +69,7 @@ class Rulemaking:
         player, it is returned under its first name. Raises Refusal `ruleset-refused`;
         `invalid-body` for an unknown base; `limit-reached` at the maximum number of rulesets,
         `rate-limited` while another trial of the player runs; `unavailable` if no trial can be
-        played now; and those of `Handler.handle`.
+        played now; and those of `Handler.once`.
         """
         root, own = self._based(base, changes)
         try:
@@ -79,14 +79,14 @@ class Rulemaking:
             detail = said("request.ruleset_refused", reason=reasons[0]["message"])
             raise Refusal("ruleset-refused", detail, errors=reasons) from None
 
-        command = MakeRuleset(
-            player=player.id,
-            request=request,
-            rulebook=self.rulebook,
-            made=made,
-            save=partial(self._save, player, name, root, made, address),
-        )
-        return self.handler.handle(command)
+        def act() -> tuple[Answered, bool]:
+            is_new = self.rulebook.find(made.id) is None
+            if is_new:
+                self._save(player, name, root, made, address)
+            found = self.rulebook.definition(made.id)
+            return Answered(body=orjson.dumps(described(found))), is_new
+
+        return self.handler.once(player.id, request, act)
 
     def _based(self, base: str, changes: Mapping[str, Any]) -> tuple[Definition, Mapping[str, Any]]:
         """Return the catalogue ruleset and the changes to it; `base` may be a custom ruleset."""
@@ -119,29 +119,6 @@ class Rulemaking:
             ),
             most=most,
         )
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class MakeRuleset(StreamCommand[NewStream, None]):
-    """A player makes a ruleset, which is no stream: it is saved while it is decided."""
-
-    rulebook: Rulebook
-    made: Definition
-    save: Callable[[], None]
-
-    def load(self, _last: Attempt[NewStream] | None) -> NewStream:
-        """Return the state of no stream."""
-        return NewStream()
-
-    def decide(self, _new: NewStream) -> Accepted[None]:
-        """Save the ruleset, unless an equal one exists, and return it; raises Refusal."""
-        # Saving has no effect if an equal ruleset exists, so deciding again is harmless.
-        is_new = self.rulebook.find(self.made.id) is None
-        if is_new:
-            self.save()
-        found = self.rulebook.definition(self.made.id)
-        answer = Answered(body=orjson.dumps(described(found)))
-        return Accepted(answer=answer, made=None, changed=is_new)
 
 
 def _within(at: str) -> str:

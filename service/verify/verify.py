@@ -54,6 +54,26 @@ from service.verify.substitution import CardNotHeld, unheld_of
 
 Run = Callable[[Position], Answer | None]
 
+CHECKED_BY: Final[Mapping[Check, Callable[..., Answer | None]]] = {
+    Check.BYTES: check_bytes,
+    Check.CHAIN: check_chain,
+    Check.ORDER: check_order,
+    Check.COMMITMENTS: check_commitments,
+    Check.SHUFFLE: check_shuffle,
+    Check.OPENINGS: check_openings,
+    Check.DEAL: check_deal,
+    Check.CUSTODY: check_custody,
+    Check.LEGALITY: check_legality,
+    Check.HIDDEN: check_hidden,
+    Check.SIGNATURES: check_signatures,
+    Check.RECEIPTS: check_receipts,
+    Check.ANCHOR: check_anchor,
+    Check.WITNESS: check_witness,
+    Check.SEAL: check_seal,
+    Check.SEQUENCE: check_sequence,
+}
+"""The function of each check, whose module has its source."""
+
 
 def verify_bundle(bundle: Bundle, outside: OutsideEvidence | None = None) -> Report:
     """

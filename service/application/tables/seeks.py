@@ -13,7 +13,7 @@ import orjson
 
 from service.application.calls import Answered, Idempotency, RegisteredPlayer
 from service.application.errors import Refusal, not_found
-from service.application.handler import Accepted, Attempt, Handler, NewStream, StreamCommand
+from service.application.handler import Handler
 from service.application.quotas import check_table_quotas, of_seeks
 from service.application.tables.commands import TableChanges
 from service.application.tables.matching import SWEPT, table_request
@@ -62,10 +62,14 @@ class Seeks:
         Add a seek, and return it.
 
         Raises Refusal `limit-reached`, `invalid-body` for an unknown ruleset, `ruleset-refused`,
-        `cannot-deal`, and those of `Handler.handle`.
+        `cannot-deal`, and those of `Handler.once`.
         """
-        command = PostSeek(player=player.id, request=request, seeks=self, by=player, wanted=wanted)
-        return self.handler.handle(command)
+
+        def act() -> tuple[Answered, bool]:
+            seek = self.add(self._wanted(player, wanted, request))
+            return Answered(body=orjson.dumps(seek)), True
+
+        return self.handler.once(player.id, request, act)
 
     def of_player(self, player: UUID | None) -> list[dict[str, Any]]:
         """Return the newest seeks of a player as JSON, none for an anonymous caller."""
@@ -124,6 +128,31 @@ class Seeks:
             raise Refusal("seek-over", said("request.seek_over"), seek=found)
         return found
 
+    def _wanted(
+        self, player: RegisteredPlayer, wanted: SeekRequest, request: Idempotency | None
+    ) -> Seek:
+        """
+        Return the seek that is wanted, which the repetition of a request wants as well.
+
+        Raises Refusal.
+        """
+        check_table_quotas(self.changes.directory, player.id)
+        for at, ruleset in enumerate(wanted.conditions.rulesets):
+            definition = self.changes.rulebook.definition(ruleset, f"/rulesets/{at}")
+            every_seat = table_request(ruleset, wanted.conditions, bots=0)
+            opened_by(player.id, every_seat, definition)
+        now, identity = self.changes.world.now(), self.changes.world.identity()
+        return Seek(
+            id=uuid5(player.id, request.request_key.hex()) if request else identity,
+            player=player.id,
+            conditions=wanted.conditions,
+            key=wanted.key,
+            fill_after=wanted.fill_after,
+            keep=wanted.keep,
+            created_at=now,
+            expires_at=now + TERM,
+        )
+
     def add(self, seek: Seek) -> dict[str, Any]:
         """Add a seek, unless it or an equal one exists, and return it as it is then."""
         added = self.directory.add_seek(seek, of_seeks(seek.player, seek.created_at))
@@ -141,47 +170,6 @@ class Seeks:
             "expires_at": format_time(seek.expires_at),
             "table": None if seek.table is None else str(seek.table),
         }
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PostSeek(StreamCommand[NewStream, None]):
-    """A player posts a seek, which is no stream: it is stored while it is decided."""
-
-    seeks: Seeks
-    by: RegisteredPlayer
-    wanted: SeekRequest
-
-    def load(self, _last: Attempt[NewStream] | None) -> NewStream:
-        """Return the state of no stream."""
-        return NewStream()
-
-    def decide(self, _new: NewStream) -> Accepted[None]:
-        """
-        Store the seek, and return it; raises Refusal.
-
-        A repeated request has the same id of its seek, so deciding again is harmless.
-        """
-        changes, wanted, request = self.seeks.changes, self.wanted, self.request
-        check_table_quotas(changes.directory, self.by.id)
-        for at, ruleset in enumerate(wanted.conditions.rulesets):
-            definition = changes.rulebook.definition(ruleset, f"/rulesets/{at}")
-            every_seat = table_request(ruleset, wanted.conditions, bots=0)
-            opened_by(self.by.id, every_seat, definition)
-        now = changes.world.now()
-        seek = Seek(
-            id=uuid5(self.by.id, request.request_key.hex())
-            if request
-            else changes.world.identity(),
-            player=self.by.id,
-            conditions=wanted.conditions,
-            key=wanted.key,
-            fill_after=wanted.fill_after,
-            keep=wanted.keep,
-            created_at=now,
-            expires_at=now + TERM,
-        )
-        answer = Answered(body=orjson.dumps(self.seeks.add(seek)))
-        return Accepted(answer=answer, made=None, changed=True)
 
 
 def _conditions_json(conditions: SeekConditions) -> dict[str, Any]:
