@@ -254,13 +254,15 @@ class Webhooks:
     def _look(self, player: UUID, hook: StoredWebhook, claim: int) -> Sequence[Delivery]:
         """Compare what concerns a player now with what was sent; return what is to be sent."""
         wanted = Wanted(referee=NoticeType.REFEREE_WANTED.value in hook.types)
-        known = Open(tables=frozenset(hook.tables), games=frozenset(hook.games), at=hook.looked_at)
+        # Of the time before the first look, which may be lost jobs later, nothing is left out.
+        since = hook.looked_at or hook.created_at
+        known = Open(tables=frozenset(hook.tables), games=frozenset(hook.games), at=since)
         found = self._notices.look(player, Caller(player=player), wanted, known)
         notices = [one for one in found.notices if one.type.value in hook.types]
         stored = {(d.type, d.id): d for d in self._directory.webhook_deliveries(player)}
         added, gone = _compared(notices, stored, self._world.now())
         looked = found.open.at or self._world.now()
-        is_old = known.at is None or looked - known.at > AGAIN_AFTER
+        is_old = hook.looked_at is None or looked - since > AGAIN_AFTER
         same = (found.open.tables, found.open.games) == (known.tables, known.games)
         if added or gone or is_old or not same:
             is_valid = self._directory.note_webhook_look(

@@ -300,6 +300,23 @@ def test_what_began_and_ended_between_two_looks_is_sent_once(
     assert receivers.take() == []
 
 
+def test_what_began_and_ended_before_the_first_look_is_sent(
+    services: Services, receivers: Scripted, ada: Owner, bob: Owner
+) -> None:
+    """The receiver was confirmed, and the job with the first look was lost."""
+    ada.set("hand_dealt", "hand_sealed", "table_closed")
+    [(player, claim)] = services.webhooks.claim()
+    assert services.webhooks.deliver(player, claim) == "more"
+    game = dealt(ada, bob)
+    pass_time(services, 60)
+    post(services, bob.player, game, {"type": "forfeit"})
+    close(ada, game)
+    pass_time(services, LOOK_EVERY.total_seconds() * 1.2)
+    receivers.take()
+    work(services)
+    assert sorted(receivers.take()) == ["hand_dealt", "hand_sealed", "table_closed"]
+
+
 def test_the_end_of_a_hand_waits_for_the_receiver_and_what_is_no_longer_open_does_not(
     services: Services, receivers: Scripted, ada: Owner, bob: Owner
 ) -> None:
