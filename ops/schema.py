@@ -1,5 +1,5 @@
 """
-Write sql/schema.sql from the catalogue of a migrated database: python -m ops.schema.
+Print the schema that the migrations make, as SQL to read: python -m ops.schema > schema.sql.
 
 It shows each table with its columns, comments, constraints, indexes and triggers, and each view. A
 comment comes from `COMMENT ON` in a migration. The embedded PostgreSQL runs in a temporary folder.
@@ -10,20 +10,19 @@ from __future__ import annotations
 import tempfile
 import textwrap
 from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, TypeAlias
 
 import psycopg
 
 from service.local.servers import EmbeddedPostgres
-from service.store.database import SQL
 from service.store.migrate import migrate
 
 HEADER = """\
--- The tables and views of this release, as documentation. Written by `python -m ops.schema` from a
--- migrated database; no program reads it. A change of the schema, or of a comment, is a new file in
--- sql/migrations. Functions are in sql/functions, one a file, and what each role may do in
--- sql/privileges.sql.
+-- The tables and views of this release, from a migrated database. A change of the schema, or of a
+-- comment, is made in sql/migrations. Functions are in sql/functions, one a file.
+-- What each role may do is in sql/privileges.sql.
 """
 
 RELATIONS = """
@@ -73,19 +72,26 @@ Connection: TypeAlias = psycopg.Connection[tuple[Any, ...]]
 
 
 def main() -> None:
-    """Write the file."""
+    """Print the schema."""
+    with migrated_database() as url:
+        print(schema_of(url), end="")
+
+
+@contextmanager
+def migrated_database() -> Iterator[str]:
+    """Yield the address of a new database with the schema; its server runs until the end."""
     with tempfile.TemporaryDirectory(prefix="schema-") as folder:
         postgres = EmbeddedPostgres(Path(folder) / "postgres")
         try:
             url = postgres.start()
             migrate(url)
-            (SQL / "schema.sql").write_text(schema_of(url), "utf-8")
+            yield url
         finally:
             postgres.stop()
 
 
 def schema_of(url: str) -> str:
-    """Return the text of sql/schema.sql for a database, relations in the order of creation."""
+    """Return the tables and views of a database as SQL, in the order of creation."""
     with psycopg.connect(url, cursor_factory=psycopg.RawCursor) as connection:
         relations = connection.execute(RELATIONS).fetchall()
         return "\n".join([HEADER, *(_short(_relation(connection, *row)) for row in relations)])

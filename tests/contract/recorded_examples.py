@@ -1,8 +1,8 @@
 """
 Examples for the OpenAPI document: requests and answers of a service with a fixed clock and seed.
 
-`test_examples.py` compares the file with the answers of the service; with
-SHITHEAD_TEST_RECORD=1 in the environment it writes the file.
+`python -m tests.contract.recorded_examples` writes them to service/api/examples.json, and
+`test_examples.py` compares the file with the answers of the service.
 """
 
 from __future__ import annotations
@@ -22,6 +22,7 @@ from uuid import UUID
 import orjson
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
+from ops.schema import migrated_database
 from service.api.app import create_app
 from service.api.operation import BODY_BYTES
 from service.application.errors import Refusal
@@ -562,3 +563,13 @@ def _tokens(recorder: Recorder, people: dict[str, Any]) -> None:
     recorder.done("PUT", "/v1/players/me/webhook", receiver, by=token)
     recorder.done("GET", "/v1/players/me/webhook", by=token)
     recorder.done("DELETE", "/v1/players/me/webhook", by=token)
+
+
+def main() -> None:
+    """Write the file; a server of PostgreSQL runs meanwhile."""
+    with migrated_database() as url:
+        FILE.write_bytes(orjson.dumps(record(url), option=orjson.OPT_INDENT_2) + b"\n")
+
+
+if __name__ == "__main__":
+    main()

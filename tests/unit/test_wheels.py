@@ -34,7 +34,11 @@ def test_each_installed_file_is_in_one_wheel(
     assert small.files & server.files == set()
     assert small.files | server.files == set(wheels.installed_files())
     assert {"service/rulesets/leeds.toml", "service/words/findings/sv.json"} <= small.files
-    assert {"sql/schema.sql", "ops/spec/shx-1.md", "service/api/static/style.css"} <= server.files
+    assert {
+        "sql/migrations/0001_schema.sql",
+        "ops/spec/shx-1.md",
+        "service/api/static/style.css",
+    } <= server.files
 
 
 def test_the_wheels_have_every_file_that_an_installation_of_the_checkout_has() -> None:
