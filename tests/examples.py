@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+from typing import Any
+
+import pytest
 from hypothesis import HealthCheck, settings
 
 _TIMES = {"ci": 1, "long": 25}
@@ -37,3 +41,13 @@ def is_long() -> bool:
 def stride(number: int) -> int:
     """Return the step through similar cases: `number` in `ci`, 1 in `long`."""
     return number if settings.get_current_profile_name() == "ci" else 1
+
+
+def spread(cases: Iterable[Any], step: int) -> list[Any]:
+    """Return parameters of a test: every `step`th case, and those between in a long run only."""
+    return [
+        pytest.param(*(case if isinstance(case, tuple) else (case,)), marks=pytest.mark.long)
+        if number % step
+        else case
+        for number, case in enumerate(cases)
+    ]

@@ -11,7 +11,7 @@ from tests.fuzz.running import run_cases
 from tests.fuzz.targets import TARGETS
 from tests.worlds.api_world import World, make_world
 
-FEW, MANY = 100, 20_000
+FEW, MANY = 60, 20_000
 
 
 @pytest.fixture

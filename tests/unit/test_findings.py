@@ -16,7 +16,7 @@ from service.domain.dispute import Charge
 from service.replay.history import History, decode_log, move_around, sealed_deck
 from service.rulesets.catalogue import catalogue
 from service.rulesets.statements import FALLBACK
-from tests.examples import stride
+from tests.examples import spread, stride
 from tests.tamper import LOGS, sample
 from tests.unit.audit.histories import OF_THE_RECORD
 
@@ -49,7 +49,7 @@ def on_move(found: list[dict[str, object]]) -> dict[str, object] | None:
 
 
 @pytest.mark.heavy
-@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("name", spread(NAMES, 4))
 def test_events_of_a_sealed_game_get_a_passing_finding(name: str) -> None:
     lines = log_of(name)
     for seq in range(0, len(lines), max(1, len(lines) // 6) * stride(2)):
@@ -66,7 +66,7 @@ def test_events_of_a_sealed_game_get_a_passing_finding(name: str) -> None:
 
 
 @pytest.mark.heavy
-@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("name", spread(NAMES, 4))
 def test_findings_before_the_seal_equal_those_after_it(name: str) -> None:
     lines, compared = log_of(name), 0
     for seq in range(3, len(lines), max(1, len(lines) // 6) * stride(2)):

@@ -14,7 +14,7 @@ import pytest
 from playwright.sync_api import Page, Route, expect
 
 from tests.client import Client, open_table, register
-from tests.examples import stride
+from tests.examples import spread, stride
 from tests.running import Running, wait_for
 from tests.web.browsing import FAR_ROWS, SIZES, Visits, faults_in_every_size, faults_of, tab_to
 from tests.web.page_pool import PagePool
@@ -675,7 +675,7 @@ REPLAYED = [
 """The longest sample of each ruleset; CI replays every other one."""
 
 
-@pytest.mark.parametrize("each", REPLAYED)
+@pytest.mark.parametrize("each", spread(REPLAYED, 3))
 def test_every_ruleset_can_be_replayed(reused: tuple[Visits, Page], each: Sample) -> None:
     """The longest sample of each: views of every kind, captions, plots, and a rule at the end."""
     visits, page = reused

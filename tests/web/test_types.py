@@ -119,6 +119,7 @@ def test_the_types_of_the_pages_fit_the_openapi_document(document: Any, tmp_path
     assert check(WEB / "tsconfig.app.json", types_of(document, tmp_path)) == ""
 
 
+@pytest.mark.long
 def test_a_page_that_contradicts_the_document_is_found(document: Any, tmp_path: Path) -> None:
     """A path, a field and a value are missing; each error is at the place of use."""
     paths, schemas = document["paths"], document["components"]["schemas"]

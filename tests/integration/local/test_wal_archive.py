@@ -31,6 +31,7 @@ from service.shx.bundle import read_bundle
 from service.store.database import Database
 from service.store.migrate import migrate
 from service.store.postgres_events import PostgresStore
+from tests.examples import spread
 from tests.running import wait_for
 from tests.streams import append, commit
 from tests.tamper import sample_lines
@@ -276,7 +277,7 @@ def test_an_archive_with_a_gap_is_refused_and_the_gap_is_named(
         pass
 
 
-@pytest.mark.parametrize("cut", [1, 2, 4])
+@pytest.mark.parametrize("cut", spread([1, 2, 4], 2))
 def test_an_archive_whose_end_was_cut_off_shows_no_completeness(
     of_two_lives: Path, tmp_path: Path, cut: int
 ) -> None:
@@ -297,7 +298,7 @@ def test_damage_in_the_last_segment_is_no_end(of_two_lives: Path, tmp_path: Path
         assert "which is damaged" in str(found.faults)
 
 
-@pytest.mark.parametrize("synchronous", [False, True])
+@pytest.mark.parametrize("synchronous", spread([True, False], 2))
 def test_an_archive_is_not_overwritten_by_a_database_that_was_set_back(
     tmp_path: Path, *, synchronous: bool
 ) -> None:

@@ -11,6 +11,7 @@ from service.domain.commands import UnknownCard
 from service.domain.game import Game
 from service.domain.view import ALL, seen_by
 from service.replay.history import History
+from tests.examples import spread
 from tests.unit.audit.histories import NAMES, history_of, sample
 from tests.unit.playing import RULESETS, play, rules, seat_counts
 
@@ -59,7 +60,7 @@ def sees(game: Game, card: str) -> bool:
 
 
 @pytest.mark.heavy
-@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("name", spread(NAMES, 4))
 def test_each_card_of_a_sample_has_one_place_at_every_version(name: str) -> None:
     history = sample(name)
     if history.games[-1].deck:

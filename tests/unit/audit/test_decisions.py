@@ -18,7 +18,7 @@ from service.replay.sentences import card_name
 from service.rulesets.catalogue import Definition, catalogue, definition
 from service.rulesets.statements import FALLBACK, SHARED
 from tests.changed import replace
-from tests.examples import stride
+from tests.examples import spread, stride
 from tests.unit.audit.histories import NAMES, OF_THE_RECORD, history_of, sample
 from tests.unit.playing import play, seat_counts
 
@@ -90,7 +90,7 @@ def variants(known: Definition) -> Iterator[Ruleset]:
 
 
 @pytest.mark.heavy
-@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("name", spread(NAMES, 4))
 def test_every_event_of_a_sample_belongs_to_a_decision(name: str) -> None:
     history = sample(name)
     seqs = [seq for move in history.moves for seq in range(move.first, move.last + 1)]
@@ -103,7 +103,7 @@ def test_every_event_of_a_sample_belongs_to_a_decision(name: str) -> None:
 
 
 @pytest.mark.heavy
-@pytest.mark.parametrize("identity", sorted(catalogue()))
+@pytest.mark.parametrize("identity", spread(sorted(catalogue()), 3))
 def test_decisions_are_explained_under_every_option_of_a_ruleset(identity: str) -> None:
     for number, ruleset in enumerate(variants(catalogue()[identity])):
         game = play(ruleset, seat_counts(ruleset)[-1], number, turn_limit=60)

@@ -15,6 +15,7 @@ from service.domain.evolve import fold
 from service.domain.game import Game
 from service.domain.view import masked_deck, seat_openings
 from service.replay.history import History
+from tests.examples import spread
 from tests.unit.audit.histories import NAMES, history_of, sample
 from tests.unit.playing import RULESETS, Played, play, rules, seat_counts
 
@@ -38,7 +39,7 @@ def visible(game: Game) -> set[str]:
 
 
 @pytest.mark.heavy
-@pytest.mark.parametrize("identity", RULESETS)
+@pytest.mark.parametrize("identity", spread(RULESETS, 4))
 def test_a_seat_knows_what_the_log_and_its_openings_give(identity: str) -> None:
     ruleset = rules(identity)
     game = play(ruleset, seat_counts(ruleset)[-1], 5, turn_limit=60)
@@ -54,7 +55,7 @@ def test_a_seat_knows_what_the_log_and_its_openings_give(identity: str) -> None:
 
 
 @pytest.mark.heavy
-@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("name", spread(NAMES, 4))
 def test_a_known_card_is_where_the_seat_knows_it(name: str) -> None:
     history = sample(name)
     version = len(history.log) * 2 // 3 + 1

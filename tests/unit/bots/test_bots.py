@@ -24,7 +24,7 @@ from service.domain.legal import legal_moves
 from service.domain.view import seen_by
 from service.replay.sentences import LANGUAGES
 from tests.changed import replace
-from tests.examples import examples
+from tests.examples import examples, spread
 from tests.unit.playing import RULESETS, Chooser, cards, play, rules, seat_counts, steps_of
 
 FACTS = ViewFacts(id="528c9a92-6e09-40f9-ac4e-4c01aef56252", head="00" * 32, ruleset_hash="11" * 32)
@@ -60,7 +60,7 @@ def hands() -> Iterator[Any]:
 
 
 @pytest.mark.heavy
-@pytest.mark.parametrize(("name", "identity", "hand"), [*hands()])
+@pytest.mark.parametrize(("name", "identity", "hand"), spread([*hands()], 5))
 def test_a_bot_plays_every_ruleset_to_its_end(name: str, identity: str, hand: int) -> None:
     """`decide` accepts every move."""
     ruleset = rules(identity, hand)
@@ -87,7 +87,7 @@ def test_bots_of_every_kind_can_sit_at_one_table(
 
 @pytest.mark.heavy
 @pytest.mark.parametrize("name", NAMES)
-@pytest.mark.parametrize("identity", RULESETS)
+@pytest.mark.parametrize("identity", spread(RULESETS, 4))
 def test_a_bot_ends_its_exchange(identity: str, name: str) -> None:
     """The number of its swaps is bounded."""
     ruleset = rules(identity)

@@ -12,7 +12,7 @@ from service.rulesets.catalogue import catalogue
 from service.rulesets.custom import RulesetRefused, custom_definition
 from service.search.rules import can_be_modelled
 from tests.changed import replace
-from tests.examples import stride
+from tests.examples import spread, stride
 from tests.unit.playing import RULESETS, rules
 from tests.unit.rulesets.random_settings import random_changes, random_options
 from tests.unit.search.lockstep import play_in_step
@@ -60,7 +60,7 @@ def custom(rng: random.Random) -> tuple[Ruleset, int]:
 
 
 @pytest.mark.heavy
-@pytest.mark.parametrize("identity", RULESETS)
+@pytest.mark.parametrize("identity", spread(RULESETS, 3))
 def test_the_model_plays_the_catalogue_in_step_with_the_engine(identity: str) -> None:
     for number, (ruleset, seats) in enumerate(tables(identity)[:: stride(4)]):
         assert can_be_modelled(ruleset)

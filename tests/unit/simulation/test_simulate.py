@@ -12,6 +12,7 @@ from service.replay.history import decode_log, sealed_deck
 from service.rulesets.catalogue import catalogue
 from service.shx.chain import read_chain
 from service.simulation.simulate import Plan, SimulatedGame, simulate, simulated_games
+from tests.examples import spread
 
 
 def plan_for(identity: str, *, games: int = 2, seed: int = 1) -> Plan:
@@ -22,7 +23,7 @@ def plan_for(identity: str, *, games: int = 2, seed: int = 1) -> Plan:
 
 
 @pytest.mark.heavy
-@pytest.mark.parametrize("identity", sorted(catalogue()))
+@pytest.mark.parametrize("identity", spread(sorted(catalogue()), 3))
 def test_a_simulated_log_is_a_chain_that_folds_to_its_result(identity: str) -> None:
     for game in simulated_games(plan_for(identity)):
         assert len(list(read_chain(game.lines))) == len(game.lines)

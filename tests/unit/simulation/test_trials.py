@@ -12,10 +12,11 @@ from service.rulesets.catalogue import catalogue, definition
 from service.rulesets.custom import custom_definition
 from service.simulation.trials import Limits, play_trials
 from tests.changed import replace
+from tests.examples import spread
 
 
 @pytest.mark.heavy
-@pytest.mark.parametrize("identity", catalogue())
+@pytest.mark.parametrize("identity", spread(catalogue(), 3))
 def test_the_rulesets_of_the_catalogue_pass(identity: str) -> None:
     report = play_trials(definition(identity).settings({}), 3, Limits(seconds=20))
     assert report.accepted, report

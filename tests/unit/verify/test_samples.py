@@ -15,7 +15,7 @@ from service.verify.finding import Check, Result
 from service.verify.log import Log
 from service.verify.report import OF_THE_LOG
 from service.verify.verify import verify_bundle
-from tests.examples import stride
+from tests.examples import spread, stride
 from tests.tamper import LOGS, failing, report_on, sample_lines
 
 NAMES = [path.stem for path in LOGS]
@@ -63,7 +63,7 @@ def test_an_aborted_set_up_passes_the_applicable_checks() -> None:
 
 
 @pytest.mark.heavy
-@pytest.mark.parametrize("name", FINISHED)
+@pytest.mark.parametrize("name", spread(FINISHED, 4))
 def test_a_sample_cut_between_two_moves_passes_so_far(name: str) -> None:
     """Before the seal the deck is unknown: the checks use public facts alone."""
     lines = sample_lines(name)
