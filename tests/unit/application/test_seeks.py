@@ -206,16 +206,6 @@ def test_a_withdrawn_seek_is_not_matched(
     assert met(services, bob)["status"] == "open"
 
 
-def test_a_seek_that_was_matched_cannot_be_withdrawn(
-    services: Services, ada: RegisteredPlayer, bob: RegisteredPlayer
-) -> None:
-    seek = post(services, ada)
-    met(services, bob)
-    with pytest.raises(Refusal, match="the seek is over") as over:
-        services.seeks.withdraw(ada, UUID(seek["id"]))
-    assert over.value.extra["seek"]["status"] == "matched"
-
-
 def test_a_repeated_request_posts_one_seek(
     services: Services, deployment: SharedStore, ada: RegisteredPlayer, bob: RegisteredPlayer
 ) -> None:
