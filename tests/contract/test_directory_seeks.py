@@ -153,7 +153,7 @@ def test_open_seeks_are_listed_oldest_first(stores: Stores) -> None:
     directory = stores.directory
     second = posted(directory, "Bob", after=2)
     first = posted(directory, "Ada", after=1)
-    both = posted(directory, "Cy", after=3, conditions=replace(BASIC, rulesets=("x", "leeds")))
+    both = posted(directory, "Cy", after=0, conditions=replace(BASIC, rulesets=("x", "leeds")))
     others = [
         posted(directory, "Di", after=4, conditions=other)
         for other in (
@@ -164,12 +164,12 @@ def test_open_seeks_are_listed_oldest_first(stores: Stores) -> None:
         )
     ]
     found = list(directory.open_seeks(now=THEN, limit=9))
-    assert found[:3] == [first, second, both]
+    assert found[:3] == [both, first, second]
     assert {one.id for one in found[3:]} == {one.id for one in others}
     soon = LATER + timedelta(seconds=1)
     assert first not in directory.open_seeks(now=soon, limit=9)
     waiting = directory.seeks_waiting(now=THEN, limit=2)
-    assert waiting == [(BASIC, 2), (both.conditions, 1)]
+    assert waiting == [(BASIC, 2), (both.conditions, 1)], "most players, then the longest wait"
 
 
 def test_of_too_many_open_seeks_those_of_other_players_are_listed_at_other_times(

@@ -38,10 +38,14 @@ from workers.main import Worker
 
 
 @pytest.mark.heavy
-@pytest.mark.parametrize("faults", [16, pytest.param(400, marks=pytest.mark.long)])
-def test_no_event_is_lost_or_doubled_and_all_games_end_under_random_faults(faults: int) -> None:
+@pytest.mark.parametrize(
+    ("faults", "pairs"), [(16, 0), pytest.param(400, 2, marks=pytest.mark.long)]
+)
+def test_no_event_is_lost_or_doubled_and_all_games_end_under_random_faults(
+    faults: int, pairs: int
+) -> None:
     """Faults of processes, of steps within a move, of both servers, the disk and the clients."""
-    done = run(RunPlan(faults=faults, tables=3, seed=7))
+    done = run(RunPlan(faults=faults, tables=3, pairs=pairs, seed=7))
     assert done.checked.wrong == []
     assert done.total >= faults
     assert any(name.endswith("between two steps") for name in done.faults)

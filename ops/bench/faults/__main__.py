@@ -18,6 +18,12 @@ def main() -> int:
     parser.add_argument("--faults", type=int, default=10_000, help="in all (10000)")
     parser.add_argument("--of-a-run", type=int, default=500, help="faults of one run (500)")
     parser.add_argument("--tables", type=int, default=8, help="played at the same time (8)")
+    parser.add_argument(
+        "--pairs",
+        type=int,
+        default=2,
+        help="of players with webhooks, seeks, invitations, notes, tokens and disputes (2)",
+    )
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--minutes", type=float, default=600, help="after which no run begins")
     parser.add_argument("--sums", type=Path, help="JSON file that accumulates results")
@@ -40,6 +46,7 @@ def main() -> int:
             RunPlan(
                 faults=min(left, options.of_a_run),
                 tables=options.tables,
+                pairs=options.pairs,
                 seed=options.seed + total.runs,
                 only=options.only,
                 least=options.least,

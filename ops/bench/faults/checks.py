@@ -184,7 +184,8 @@ def _done_by_people(lines: Sequence[bytes], answered: set[int]) -> Counter[int]:
         if event["type"] == "turn_timed_out":
             silent = True
         seat = event["by"]
-        own = event["type"] in ACTIONS and seat is not None and seats[seat]["kind"] == "human"
+        acts = event["type"] in ACTIONS or event["data"].get("reason") == "forfeit"
+        own = acts and seat is not None and seats[seat]["kind"] == "human"
         if own and (not silent or event["seq"] in answered):
             done[seat] += 1
     return done

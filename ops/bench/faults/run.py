@@ -15,8 +15,10 @@ from pathlib import Path
 from ops.bench.faults.calls import Notes
 from ops.bench.faults.checks import Checked, check_all
 from ops.bench.faults.disk import small_disk
+from ops.bench.faults.features import Features
 from ops.bench.faults.kinds import KINDS, Kind
 from ops.bench.faults.load import Load
+from ops.bench.faults.month import check_month
 from ops.bench.faults.system import NotBack, SystemUnderTest
 
 _NAMES = {"API": "API process"}
@@ -30,6 +32,7 @@ class RunPlan:
     faults: int
     tables: int = 8
     readers: int = 4  # of live streams
+    pairs: int = 0  # of players who use what stands beside the moves
     seed: int = 1
     only: str = ""  # pattern of the grave faults that are injected
     least: int = 0  # of each kind of grave fault; rarer ones are drawn more often until then
@@ -110,7 +113,9 @@ class _Run:
             readers=self._plan.readers,
             reading=lambda: (("127.0.0.1", system.stream_port),),
         )
+        beside = Features(notes, load.calls, pairs=self._plan.pairs, seed=self._plan.seed)
         load.begin()
+        beside.begin()
         try:
             self._do_faults()
         except NotBack as error:
@@ -118,14 +123,19 @@ class _Run:
         finally:
             self._over.set()
             load.stop()
+            beside.stop()
             system.end_fork_server()
             self._faults["the fork server's eight programs at once, SIGKILL"] += 1
         self._wait_until_ready()
         load.end()
+        beside.end()
         self._count()
         notes.wrong += system.wrong
         address = f"http://127.0.0.1:{system.port}"
-        self._done.checked = check_all(system.owner_url, address, notes, load.readers)
+        checked = check_all(system.owner_url, address, notes, load.readers)
+        beside.check(checked)
+        check_month(system.data, system.owner_url, address, checked)
+        self._done.checked = checked
 
     def _wait_until_ready(self) -> None:
         try:

@@ -66,6 +66,7 @@ class SystemUnderTest:
             rate_limits=False,
             statement_seconds=4,
             api_threads=32,
+            webhook_loopback=True,
         )
 
     @property
@@ -99,6 +100,7 @@ class SystemUnderTest:
         """Start `up`, or start it again."""
         known = {"SHITHEAD_RATE_LIMITS": "off", "SHITHEAD_STATEMENT_SECONDS": "4"}
         known |= {"SHITHEAD_API_THREADS": "32", "SHITHEAD_LOG_LEVEL": "warning"}
+        known |= {"SHITHEAD_WEBHOOK_LOOPBACK": "on"}
         known |= {"SHITHEAD_STREAM_PORT": str(self.stream_port)}
         with (self.logs / "up.log").open("ab") as log:
             self.up = subprocess.Popen(

@@ -20,7 +20,12 @@ async function call(method, path, body, headers = {}) {
   return answer;
 }
 
-const ask = async (...request) => (await call(...request)).json();
+/** Return the JSON of an answer; a poll that found no place to wait asks for a pause. */
+async function ask(...request) {
+  const answer = await call(...request);
+  await new Promise((resolve) => setTimeout(resolve, 1000 * Number(answer.headers.get("Retry-After"))));
+  return answer.json();
+}
 
 // == register: Register a player
 const player = await ask("POST", "/v1/players", { name: "Ada" });
