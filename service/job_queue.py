@@ -24,6 +24,7 @@ from schemas.settings import Tree
 from service.application.errors import Refusal
 from service.application.ports import GameVersion
 from service.application.quotas import Slots
+from service.due_games import DueGames
 from service.replay.sentences import said
 from service.runtime import tracing
 from service.runtime.addresses import sentinels_of, uses_sentinel
@@ -39,6 +40,7 @@ SEARCH_QUEUE = "searches"
 WEBHOOKS_QUEUE = "webhooks"
 """The queue of requests to players' receivers, which may hang; its process makes no moves."""
 TAKE_TURN = "workers.jobs.take_turn"
+TAKE_DUE_TURNS = "workers.jobs.take_due_turns"
 DEAL_NEXT = "workers.jobs.deal_next"
 MAKE_FINDINGS = "workers.jobs.make_findings"
 SEND_WEBHOOK = "workers.jobs.send_webhook"
@@ -150,6 +152,7 @@ class RedisNotifier:
             serializer=JSONSerializer,
             default_timeout=JOB_SECONDS,
         )
+        self._due = DueGames(client)
         self._publisher = _Publisher(client)
         self._quiet_seconds = quiet_seconds
         self._silent_until: float | None = None  # monotonic; None while Redis answers
@@ -159,7 +162,7 @@ class RedisNotifier:
         """
         Publish a game's version to its live readers, and to those of `table` if it is set.
 
-        With `wake` a job is enqueued that plays the due moves.
+        With `wake` a worker plays the due moves, as in `wake`.
         """
         messages: list[tuple[str | int, ...]] = [("PUBLISH", channel("game", game), version)]
         if table is not None:
@@ -186,14 +189,31 @@ class RedisNotifier:
 
     def wake(self, game: UUID, version: int, *, searches: bool = False) -> None:
         """
-        Enqueue a job that plays the due moves of a game at a version.
+        Let a worker play the due moves of a game at a version.
 
-        With `searches` the job is put into SEARCH_QUEUE. Each call enqueues a job with an id of
-        its own: two runs of one job id would overwrite each other's state in Redis.
+        The game is added to the due games, with a job for all of them if none waits. With
+        `searches` a job of its own is put into SEARCH_QUEUE. Each job has an id of its own: two
+        runs of one job id would overwrite each other's state in Redis.
         """
-        queue = self._searches if searches else self._queue
-        identity = f"{game}-{version}-{token_hex(4)}"
-        self._enqueue(queue, TAKE_TURN, str(game), version, job_id=identity)
+        if searches:
+            identity = f"{game}-{version}-{token_hex(4)}"
+            self._enqueue(self._searches, TAKE_TURN, str(game), version, job_id=identity)
+            return
+        trace, needed = tracing.context_for_job(), list[bool]()
+        self._call(lambda: needed.append(self._due.add(game, version, trace=trace)))
+        if any(needed):
+            self._enqueue(self._queue, TAKE_DUE_TURNS, job_id=f"due-{token_hex(8)}")
+
+    def wake_again(self) -> None:
+        """Enqueue a job for the due games if they wait without one, which may have been lost."""
+        missing: list[bool] = []
+        self._call(
+            lambda: missing.append(
+                self._due.count() > 0 and (self._due.mark() or not self._queue.count)
+            )
+        )
+        if any(missing):
+            self._enqueue(self._queue, TAKE_DUE_TURNS, job_id=f"due-{token_hex(8)}")
 
     def deal(self, table: UUID, version: int) -> None:
         """Enqueue a job that deals the next hand of a table at a version."""
@@ -229,9 +249,9 @@ class RedisNotifier:
         )
 
     def queued(self) -> int | None:
-        """Return the number of jobs of bots that wait, without searches; None if it is unknown."""
+        """Return the number of due games and jobs that wait, without searches; None if unknown."""
         found: list[int] = []
-        self._call(lambda: found.append(int(self._queue.count)))
+        self._call(lambda: found.append(int(self._queue.count) + self._due.count()))
         return found[0] if found else None
 
     def traces(self, versions: Sequence[GameVersion]) -> Mapping[GameVersion, str]:

@@ -25,7 +25,7 @@ LAYERS = (
     ({"replay"}, {"verify", "audit", "bots"}),
     ({"public_log"}, {"store"}),
     ({"application"},),
-    ({"labs", "simulation", "job_queue", "startup_checks"}, {"bootstrap"}),
+    ({"due_games"}, {"labs", "simulation", "job_queue", "startup_checks"}, {"bootstrap"}),
     ({"api", "workers", "client", "backup", "local"}, {"cli"}),
 )
 """
@@ -40,7 +40,7 @@ CLIENT_LAYERS = 5
 
 LIBRARIES = {
     "psycopg": {"store", "backup", "local"},
-    "redis": {"job_queue", "workers", "local", "api", "bootstrap"},
+    "redis": {"due_games", "job_queue", "workers", "local", "api", "bootstrap"},
     "rq": {"job_queue", "workers"},
     "flask": {"api"},
     "a2wsgi": {"api"},

@@ -17,13 +17,16 @@ from rq.job import Job, JobStatus
 
 from service.application.games.schedule import INTERVAL_SECONDS
 from service.bootstrap import Services, services_from
+from service.due_games import DueGames, WakeUp
 from service.job_queue import (
     COMPARE_PLAYERS,
     DEAL_NEXT,
     JOB_SECONDS,
     MAKE_FINDINGS,
+    QUEUE,
     SEARCH_QUEUE,
     SEND_WEBHOOK,
+    TAKE_DUE_TURNS,
     TAKE_TURN,
     TRACE,
     TRY_RULESET,
@@ -67,6 +70,40 @@ def take_turn(game_id: str, version: int) -> str:
     if outcome == "again":
         services().wake(game)
     return outcome
+
+
+DUE_SECONDS: Final = 0.5
+"""Time after which a job takes no further due game, so that deals and findings wait little."""
+
+
+def take_due_turns() -> int:
+    """
+    Take due games from the list and play each, as `take_turn`; return their number.
+
+    One job for many games, because a job costs more than a move. If games are left or one fails,
+    another job is enqueued for the others.
+    """
+    job = get_current_job()
+    if job is None:
+        raise RuntimeError("only a worker runs this")
+    due, count, until = DueGames(job.connection), 0, time.monotonic() + DUE_SECONDS
+    due.begin()
+    try:
+        while time.monotonic() < until and (found := due.take()) is not None:
+            count += 1
+            _play(found)
+    finally:
+        services().notifier.wake_again()
+    return count
+
+
+def _play(found: WakeUp) -> None:
+    with tracing.job_span("take_turn", QUEUE, found.trace, unit=INTERVAL_SECONDS) as span:
+        try:
+            take_turn(str(found.game), found.version)
+        except Exception:
+            span.fail("failed")
+            raise
 
 
 def deal_next(table_id: str, version: int) -> str:
@@ -153,7 +190,15 @@ def _deliver(player: UUID, claim: int) -> None:
 
 
 ALLOWED: Final = frozenset(
-    {COMPARE_PLAYERS, DEAL_NEXT, MAKE_FINDINGS, SEND_WEBHOOK, TAKE_TURN, TRY_RULESET}
+    {
+        COMPARE_PLAYERS,
+        DEAL_NEXT,
+        MAKE_FINDINGS,
+        SEND_WEBHOOK,
+        TAKE_DUE_TURNS,
+        TAKE_TURN,
+        TRY_RULESET,
+    }
 )
 """The only functions that a job may name."""
 
@@ -243,6 +288,9 @@ class GuardedWorker(SimpleWorker):
             return
         if not job.timeout or not 0 < job.timeout <= JOB_SECONDS:
             job.timeout = JOB_SECONDS
+        if job.func_name == TAKE_DUE_TURNS:  # each of its games has a span
+            super().execute_job(job, queue)
+            return
         with tracing.job_span(_kind(job), queue.name, _trace(job), unit=INTERVAL_SECONDS) as span:
             super().execute_job(job, queue)
             if job.get_status(refresh=False) is JobStatus.FAILED:

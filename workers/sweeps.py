@@ -71,7 +71,7 @@ class _Woken:
 
 
 def due_games(services: Services) -> Work:
-    """Wake a worker for each due game that was not woken recently."""
+    """Wake a worker for each due game that was not woken recently, and again if none came."""
     woken = _Woken()
 
     def work(part: Slice) -> int:
@@ -86,6 +86,7 @@ def due_games(services: Services) -> Work:
             if woken.is_new(game.id, game.version, game.at):
                 services.notifier.wake(game.id, game.version)
                 count += 1
+        services.notifier.wake_again()
         return count
 
     return work

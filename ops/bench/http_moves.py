@@ -207,6 +207,29 @@ def play_short_hands(port: int, pace: Pace, figures: Figures) -> None:
     play_hands(port, pace, figures, by_lowest())
 
 
+def play_with_bots(port: int, pace: Pace, figures: Figures) -> None:
+    """Play hands against two bots until the end, with long polls, by the choice of a bot."""
+    connection, choose = Connection(port), by_lowest()
+    token = connection.call("POST", "/v1/players", {"name": "Player"})["token"]
+    seats = ["me", {"bot": "greedy"}, {"bot": "greedy"}]
+    opened = {"ruleset": "shithead", "seats": seats, "window_seconds": 0}
+    while pace.wait():
+        game = connection.call("POST", "/v1/tables", opened, token=token)["game"]
+        view = connection.call("GET", f"/v1/games/{game}", token=token)
+        while view["status"] not in ("ended", "aborted") and pace.wait():
+            legal = [move for move in view["moves"] if move["type"] != "swap"]
+            began = time.perf_counter()
+            if legal:
+                path, move = f"/v1/games/{game}/moves", choose(view, legal)
+                view = connection.call("POST", path, move, token=token, key=uuid4().hex)["game"]
+                figures.moves.append(time.perf_counter() - began)
+            else:
+                path = f"/v1/games/{game}?after={view['version']}&wait=20"
+                view = connection.call("GET", path, token=token)
+                figures.reads.append(time.perf_counter() - began)
+    connection.close()
+
+
 def ask_bare(port: int, pace: Pace, figures: Figures) -> None:
     """Read and append in turn until the end, from one connection."""
     connection, path = Connection(port), f"/streams/{uuid4()}"
@@ -221,7 +244,12 @@ def ask_bare(port: int, pace: Pace, figures: Figures) -> None:
 
 
 Client = Callable[[int, Pace, Figures], None]
-WORK: Mapping[str, Client] = {"ours": play_hands, "short": play_short_hands, "bare": ask_bare}
+WORK: Mapping[str, Client] = {
+    "ours": play_hands,
+    "short": play_short_hands,
+    "bots": play_with_bots,
+    "bare": ask_bare,
+}
 
 
 def _clients(name: str, port: int, count: int, pace: tuple[float, float], results: Any) -> None:

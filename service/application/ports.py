@@ -70,7 +70,10 @@ class Notifier(Protocol):
         """Notify the streams of the sides and referees that a dispute has changed."""
 
     def wake(self, game: UUID, version: int, *, searches: bool = False) -> None:
-        """Enqueue a job that makes the moves due in a game at `version`; `searches` as in Turns."""
+        """Let a worker make the moves due in a game at `version`; `searches` as in Turns."""
+
+    def wake_again(self) -> None:
+        """Repeat the wake-up of workers if due games wait and it may have been lost."""
 
     def deal(self, table: UUID, version: int) -> None:
         """Enqueue a job that deals the next hand of a table at `version`, if it is due."""
@@ -79,7 +82,7 @@ class Notifier(Protocol):
         """Enqueue a job that sends a player's receiver what is new."""
 
     def queued(self) -> int | None:
-        """Return the number of jobs of bots that wait, without searches; None if it is unknown."""
+        """Return the number of due games and jobs that wait, without searches; None if unknown."""
 
     def traces(self, versions: Sequence[GameVersion]) -> Mapping[GameVersion, str]:
         """Return the contexts of the traces that published these versions, as far as known."""
@@ -101,6 +104,9 @@ class NoNotifier:
         """Do nothing."""
 
     def wake(self, game: UUID, version: int, *, searches: bool = False) -> None:
+        """Do nothing."""
+
+    def wake_again(self) -> None:
         """Do nothing."""
 
     def deal(self, table: UUID, version: int) -> None:

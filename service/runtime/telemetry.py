@@ -132,7 +132,9 @@ REPLICA_READS = Counter(
 """`replica`: it answered; `behind` or `failed`: the primary answered instead."""
 
 QUEUED = Gauge(
-    "shithead_queued_jobs", "Jobs that wait for a worker", multiprocess_mode="mostrecent"
+    "shithead_queued_jobs",
+    "Games and jobs that wait for a worker",
+    multiprocess_mode="mostrecent",
 )
 """Not set while Redis does not answer: then it shows the last count."""
 

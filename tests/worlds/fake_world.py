@@ -94,6 +94,9 @@ class Wakes:
         """Record a wake-up."""
         self.woken.append((game, version))
 
+    def wake_again(self) -> None:
+        """Do nothing: no wake-up is lost."""
+
     def deal(self, table: UUID, version: int) -> None:
         """Record a table that has to deal."""
         self.woken.append((table, version))
