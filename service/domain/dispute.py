@@ -66,12 +66,12 @@ class DisputeOpened:
     accused: str | None  # None: a bot, or the server
     accused_seat: Seat | None  # None: the server
     seq: int  # of the disputed event
+    move: int  # the first event of the move with `seq`
     charge: Charge
     version: int  # of the game, when the evidence was frozen
     bundle: str  # SHA-256 of the frozen evidence, in hex
     barred: tuple[str, ...]  # players of the table and its host, who cannot be referees
     periods: Periods = Periods()
-    move: int | None = None  # first event of the move with `seq`; absent from old events
 
     @property
     def of_server(self) -> bool:
@@ -110,7 +110,7 @@ class RefereeSeated:
     """A player joined the dispute as a referee."""
 
     player: str
-    registered_at: str | None = None  # when the account that was judged began; not in old events
+    registered_at: str | None = None  # when the account that was judged began
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -420,9 +420,7 @@ def _referees_changed(
             judge = Referee(player=player, panel=dispute.panel, seated_at=at)
             return replace(dispute, referees=(*dispute.referees, judge))
         case RefereeRefused(referee=number, side=side):
-            refused = _with(dispute, number, recused=True, refused_by=side)
-            # In old disputes a side could refuse a referee after the ruling, which annulled it.
-            return replace(refused, settled=False, rulings=()) if dispute.settled else refused
+            return _with(dispute, number, recused=True, refused_by=side)
         case RefereeReplaced(referee=number):
             return _with(dispute, number, recused=True)
         case VotingOpened(referees=referees):

@@ -85,7 +85,7 @@ class _DisputeColumns(TypedDict, total=False):
     verdict: str | None
     found_at: int  # the game's version to which the findings refer
     wake_at: datetime | None
-    move: int | None  # seq of the first event of the move
+    move: int  # seq of the first event of the move
     proven: bool | None
     referees: list[dict[str, Any]]  # this and the following are rows of other tables
     texts: list[dict[str, Any]]

@@ -549,7 +549,7 @@ CREATE TABLE disputes (
     opened_at   timestamptz  NOT NULL,
     found_at    integer      NOT NULL DEFAULT 0,
     wake_at     timestamptz,
-    move        integer,
+    move        integer      NOT NULL,
     proven      boolean,
     CONSTRAINT disputes_pkey PRIMARY KEY (dispute_id),
     CONSTRAINT disputes_state_known CHECK (

@@ -60,7 +60,7 @@ def ruled_dispute(
     at: str = AT_TEXT,
     charge: str = "other",
     verdict: Verdict = Verdict.CAD,
-    move: int | None = None,
+    move: int = 0,
 ) -> UUID:
     """Store a dispute with a ruling: Ada accused Bob, Cleo was the referee, Dan was refused."""
     dispute = uuid4()
@@ -134,7 +134,7 @@ def test_erasing_a_person_deletes_only_that_persons_statements(stores: Stores) -
 def test_the_disputes_of_a_game_are_listed_newest_first_in_pages(stores: Stores) -> None:
     game = uuid4()
     times = [f"2026-03-0{day}T12:00:00.000000Z" for day in (1, 2, 3)]
-    made = [ruled_dispute(stores, game, at=at) for at in times]
+    made = [ruled_dispute(stores, game, at=at, move=move) for move, at in enumerate(times)]
     ruled_dispute(stores, uuid4())
     first = stores.directory.disputes_of(game, limit=2)
     assert [row.id for row in first.items] == [made[2], made[1]]
@@ -277,6 +277,7 @@ def test_disputes_against_the_server_are_listed_for_the_operator(stores: Stores)
         accused=None,
         accused_seat=None,
         seq=0,
+        move=0,
         charge=Charge.WRONG_DEAL,
         version=1,
         bundle="00" * 32,
@@ -328,6 +329,7 @@ def test_missing_findings_are_due(stores: Stores) -> None:
         accused=None,
         accused_seat=1,
         seq=0,
+        move=0,
         charge=Charge.TIME,
         version=1,
         bundle="00" * 32,

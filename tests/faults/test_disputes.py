@@ -13,20 +13,16 @@ import redis
 from rq import Queue, SimpleWorker
 from rq.serializers import JSONSerializer
 
-from schemas.strict_fields import plain_data
 from service.application.calls import Caller, RegisteredPlayer
 from service.application.disputes.commands import Accusation, DisputeCall
-from service.application.disputes.record import DISPUTES, DisputeRecord, dispute_append
+from service.application.disputes.record import DISPUTES, DisputeRecord
 from service.application.errors import Refusal
 from service.bootstrap import Services
-from service.domain.dispute import Charge, DisputeOpened, DisputeState, Vote
+from service.domain.dispute import Charge, DisputeState, Vote
 from service.job_queue import QUEUE, RedisNotifier, connect
-from service.shx.canonical import format_time
-from service.shx.chain import encode_event, genesis, head
 from service.shx.receipts import vote_commitment
 from service.store.disputes import STATISTICS_TOPIC
 from service.store.events import Commit, OutboxRow
-from tests.changed import replace
 from tests.streams import append, game_summary
 from tests.worlds.fake_world import (
     Deployment,
@@ -377,52 +373,3 @@ def test_a_game_that_cannot_be_read_delays_no_deadline(
     monkeypatch.setattr(services.game_cache, "fresh", broken)
     sliced(due_disputes, services)()
     assert state_of(services, dispute) is DisputeState.FINAL
-
-
-def test_a_dispute_stored_by_an_earlier_release_is_read_and_continues(
-    deployment: Deployment,
-    services: Services,
-    ada: RegisteredPlayer,
-    game: UUID,
-    judges: list[RegisteredPlayer],
-) -> None:
-    """Its first event names no periods and no move, and its row has a state by former rules."""
-    dispute, lines = uuid4(), []
-    opened = plain_data(
-        DisputeOpened(
-            game=str(game),
-            accuser=str(ada.id),
-            accuser_seat=0,
-            accused=None,
-            accused_seat=1,
-            seq=0,
-            charge=Charge.OTHER,
-            version=3,
-            bundle="00" * 32,
-            barred=(str(ada.id),),
-        )
-    )
-    del opened["periods"], opened["move"]
-    seated = [("referee_seated", {"player": str(judge.id)}) for judge in judges]
-    commit = ("vote_committed", {"referee": 0, "commit": "aa" * 32})
-    at, prev = format_time(deployment.world.now()), genesis(dispute)
-    for seq, (kind, data) in enumerate([("dispute_opened", opened), *seated, commit]):
-        line = encode_event(game=dispute, seq=seq, prev=prev, at=at, by=None, type=kind, data=data)
-        lines.append(line)
-        prev = head(line)
-    record = DISPUTES.load(dispute, lines)
-    append = dispute_append(record, tuple(lines), expected=0, attachments={"bundle": b"PK"})
-    row = {**(append.summary or {}), "state": "voting", "wake_at": deployment.world.now()}
-    services.store.commit(Commit(appends=(replace(append, summary=row),)))
-
-    shown = services.disputes.view(Caller(player=ada.id), dispute)
-    assert (shown["state"], shown["referees"][0]["state"]) == ("open", "committed")
-    post(services, ada, game, {"type": "forfeit"})
-    sliced(due_disputes, services)()
-    assert state_of(services, dispute) is DisputeState.OPEN
-    deployment.world.wait(24 * HOUR)
-    sliced(due_disputes, services)()
-    assert state_of(services, dispute) is DisputeState.VOTING
-    for judge in judges[1:]:
-        services.disputes.vote(called(judge, dispute), Vote.CHEATED, "Seen.")
-    assert state_of(services, dispute) is DisputeState.REVEALING

@@ -386,10 +386,9 @@ class DisputeOpening:
         game, charge = entry.record.identity, accusation.charge
         for identity in self.directory.running_disputes(game, move.first, charge.value):
             record = self.commands.record(identity)
-            opened = record.dispute.opened
             if record.dispute.state is DisputeState.FINAL:
                 self.settle(identity)
-            elif opened.move == move.first or move.first <= opened.seq <= move.last:
+            else:
                 raise Refusal(
                     "dispute-open",
                     said("request.dispute_open"),

@@ -21,15 +21,10 @@ from service.domain.dispute import (
     Moment,
     Party,
     Periods,
-    RefereeRefused,
-    RefereeSeated,
     RefereeState,
-    Ruled,
     SealedBy,
     Verdict,
     Vote,
-    VoteCommitted,
-    VoteRevealed,
     evolve_dispute,
     fold_dispute,
 )
@@ -63,6 +58,7 @@ OPENED = DisputeOpened(
     accused="bob",
     accused_seat=1,
     seq=7,
+    move=6,
     charge=Charge.ILLEGAL_MOVE,
     version=9,
     bundle="00" * 32,
@@ -466,29 +462,6 @@ def test_every_event_survives_a_round_trip_through_its_schema() -> None:
     assert len({type(event) for event in events}) == 12
     for event in events:
         assert dispute_event_of(dispute_type_of(event), plain_data(event)) == event
-
-
-def test_a_dispute_of_an_earlier_release_continues_by_the_current_rules() -> None:
-    """It has votes without a `voting_opened` event; these votes remain valid."""
-    court = Court()
-    court.events += [(RefereeSeated(player=player), 0) for player in THREE]
-    court.events += [(VoteCommitted(referee=n, commit="aa" * 32), 0) for n in range(3)]
-    court.events += [(VoteRevealed(referee=0, vote=CHEATED, salt="bb" * 32), 0)]
-    assert court.is_in(DisputeState.OPEN)
-    assert court.wait(DAY).is_in(DisputeState.REVEALING)
-    assert court.reveal(CHEATED, "b", "c").is_in(DisputeState.RULED)
-
-
-def test_an_early_ruling_of_an_earlier_release_can_be_appealed_and_is_voided_by_a_refusal() -> None:
-    court = Court()
-    court.events += [(RefereeSeated(player=player), 0) for player in THREE]
-    court.events += [(Ruled(verdict=Verdict.CAD, referees=(0, 1, 2)), 0)]
-    assert court.is_in(DisputeState.RULED)
-    appeal(court.dispute, "bob")
-    court.events += [(RefereeRefused(referee=0, side=Party.ACCUSED), 0)]
-    assert court.is_in(DisputeState.OPEN)
-    assert court.wait(30 * DAY).is_in(DisputeState.FINAL)
-    assert court.dispute.ruling is None, "the ruling of a refused referee is void"
 
 
 def test_a_dispute_is_opened_once() -> None:
