@@ -153,8 +153,8 @@ def test_an_erasure_and_a_final_ruling_change_the_ratings_as_in_the_next_dump(
     with psycopg.connect(database_url, autocommit=True) as owner:
         owner.execute(
             "INSERT INTO disputes (dispute_id, game_id, version, state, accuser, accused, charge,"
-            " verdict, opened_at) VALUES (gen_random_uuid(), %s, 1, 'final', %s, %s, 'other',"
-            " 'cad', now())",
+            " move, verdict, opened_at) VALUES (gen_random_uuid(), %s, 1, 'final', %s, %s, 'other',"
+            " 0, 'cad', now())",
             (games[2], ada.id, cat.id),
         )
     rate(world)
