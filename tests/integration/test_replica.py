@@ -219,6 +219,8 @@ def test_a_replica_that_was_promoted_or_stopped_is_not_read_and_delays_nothing(
         began = time.monotonic()
         for _ in range(20):
             assert version_of(store, stream) == 1
-        assert time.monotonic() - began < 1.0
+        # Beside other tests twenty reads took more than a second; a server that is asked each time
+        # would take up to ten.
+        assert time.monotonic() - began < 4.0
         assert counted("failed") == failed + 1
         database.close()

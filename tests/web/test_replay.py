@@ -14,7 +14,7 @@ import pytest
 from playwright.sync_api import Page, Route, expect
 
 from tests.client import Client, open_table, register
-from tests.examples import spread, stride
+from tests.examples import stride
 from tests.running import Running, wait_for
 from tests.web.browsing import FAR_ROWS, SIZES, Visits, faults_in_every_size, faults_of, tab_to
 from tests.web.page_pool import PagePool
@@ -401,8 +401,13 @@ def test_a_running_hand_is_followed_live_and_hides_the_other_hands(
     assert cards_shown(page, 1 - own) == []
     host.post(f"/v1/games/{game}/moves", {"type": "ready"})
     expect(page.locator("#position")).not_to_have_text(re.compile(f"^{before} / "))
-    log = host.get(f"/v1/games/{game}/events")["items"]
-    theirs = next(one["seq"] for one in log if one["by"] == 1 - own)
+
+    def by_the_bot() -> list[int]:
+        log = host.get(f"/v1/games/{game}/events")["items"]
+        return [one["seq"] for one in log if one["by"] == 1 - own]
+
+    wait_for(by_the_bot, seconds=20)  # a busy worker may move after the page has shown our event
+    theirs = by_the_bot()[0]
     page.locator("#rows button.event").nth(theirs).click()
     private = page.get_by_text("Until the end of the hand, only this player sees the choice.")
     expect(private).to_be_visible()
@@ -669,13 +674,13 @@ def versions_of_every_kind(lines: Sequence[bytes]) -> list[int]:
 
 
 REPLAYED = [
-    pytest.param(each, id=each.ruleset, marks=[pytest.mark.long] if number % 2 else [])
+    pytest.param(each, id=each.ruleset, marks=[pytest.mark.long] if number % 4 else [])
     for number, each in enumerate(longest())
 ]
-"""The longest sample of each ruleset; CI replays every other one."""
+"""The longest sample of each ruleset; CI replays every fourth."""
 
 
-@pytest.mark.parametrize("each", spread(REPLAYED, 3))
+@pytest.mark.parametrize("each", REPLAYED)
 def test_every_ruleset_can_be_replayed(reused: tuple[Visits, Page], each: Sample) -> None:
     """The longest sample of each: views of every kind, captions, plots, and a rule at the end."""
     visits, page = reused
