@@ -91,6 +91,8 @@ def take_due_turns() -> int:
     try:
         while time.monotonic() < until and (found := due.take()) is not None:
             count += 1
+            if count == 1:
+                services().notifier.wake_again()  # another worker helps if further games wait
             _play(found)
     finally:
         services().notifier.wake_again()

@@ -72,19 +72,34 @@ def test_many_games_need_one_job(
     assert services.notifier.queued() == 0
 
 
+def test_games_that_wait_together_are_shared_by_idle_workers(
+    client: redis.Redis, services: Services, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    jobs_waiting: list[int] = []
+    monkeypatch.setattr(jobs, "take_turn", lambda *_: jobs_waiting.append(waiting(client)))
+    for _ in range(2):
+        services.notifier.wake(uuid4(), 1)
+    run(client)
+    assert jobs_waiting == [1, 1]
+
+
 def test_a_commit_after_the_last_look_has_a_job_of_its_own(
     client: redis.Redis, services: Services, played: list[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     first, late = uuid4(), uuid4()
     services.notifier.wake(first, 1)
-    looked = services.notifier.wake_again
+    take = DueGames.take
 
-    def look_and_commit() -> None:
-        looked()
-        services.notifier.wake(late, 1)
+    def take_and_commit(due: DueGames) -> due_games.WakeUp | None:
+        found = take(due)
+        if found is None:
+            services.notifier.wake(late, 1)
+        return found
 
-    monkeypatch.setattr(services.notifier, "wake_again", look_and_commit)
-    run(client, 1)
+    with monkeypatch.context() as patched:
+        patched.setattr(DueGames, "take", take_and_commit)
+        patched.setattr(services.notifier, "wake_again", lambda: None)
+        run(client, 1)
     assert (played, waiting(client)) == ([str(first)], 1)
 
 
