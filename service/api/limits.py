@@ -132,7 +132,7 @@ class FixedWindows:
         self._purge_at = 0.0
         self._lock = threading.Lock()
 
-    def hit(self, key: Key, limit: int, cost: int = 1) -> tuple[int, float]:
+    def hit(self, key: Key, limit: int, cost: int) -> tuple[int, float]:
         """
         Add `cost` to a key, and return how much of `limit` is left and when the window ends.
 
