@@ -6,6 +6,7 @@ import ast
 import re
 import subprocess
 import sys
+import tomllib
 from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
@@ -16,27 +17,6 @@ from service.store.database import queries
 
 ROOT = Path(__file__).resolve().parents[1]
 PACKAGES = ("service", "schemas", "workers")
-
-LAYERS = (
-    ({"domain", "words"},),
-    ({"shx"}, {"runtime"}),
-    ({"schemas", "keys"},),
-    ({"rulesets", "search"},),
-    ({"replay"}, {"verify", "audit", "bots"}),
-    ({"public_log"}, {"store"}),
-    ({"application"},),
-    ({"due_games"}, {"labs", "simulation", "job_queue", "startup_checks"}, {"bootstrap"}),
-    ({"api", "workers", "client", "backup", "local"}, {"cli"}),
-)
-"""
-The layers, lowest first: packages and modules of `service`, with `schemas` and `workers`.
-
-A part imports parts of lower layers, and of groups further left in its own layer. Parts of one
-group do not import one another.
-"""
-
-CLIENT_LAYERS = 5
-"""`client` imports only from the lowest five layers: it can be installed without the server."""
 
 LIBRARIES = {
     "psycopg": {"store", "backup", "local"},
@@ -138,31 +118,11 @@ def unit_of(module: str) -> str:
     return parts[0] if parts[0] != "service" or len(parts) == 1 else parts[1]
 
 
-def rank_of(unit: str) -> tuple[int, int]:
-    """Return the layer of a part, from 0, and its group in that layer."""
-    for layer, groups in enumerate(LAYERS):
-        for group, units in enumerate(groups):
-            if unit in units:
-                return layer, group
-    raise AssertionError(f"{unit} is in no layer: add it to LAYERS")
-
-
-def ours(module: str) -> bool:
-    return module.partition(".")[0] in PACKAGES
-
-
-def test_modules_import_only_lower_layers() -> None:
-    wrong = []
-    for name in set(modules()) - {"service"}:
-        unit = unit_of(name)
-        for imported in imports_of(name):
-            other = unit_of(imported)
-            if not ours(imported) or other in {"service", unit}:
-                continue
-            above = unit == "client" and rank_of(other)[0] >= CLIENT_LAYERS
-            if rank_of(other) >= rank_of(unit) or above:
-                wrong.append(f"{name} imports {imported}")
-    assert wrong == []
+def test_parts_import_only_lower_layers() -> None:
+    """The layers are contracts of import-linter, in pyproject.toml."""
+    command = [str(Path(sys.executable).with_name("lint-imports")), "--no-cache", "--no-logo"]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stdout + done.stderr
 
 
 def circles() -> list[set[str]]:
@@ -218,7 +178,9 @@ def test_the_packages_import_no_tests() -> None:
 
 
 def test_the_layers_list_exactly_the_existing_parts() -> None:
-    named = [unit for groups in LAYERS for units in groups for unit in units]
+    contracts = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["tool"]["importlinter"]
+    layers = next(one["layers"] for one in contracts["contracts"] if one["id"] == "layers")
+    named = [unit_of(part) for layer in layers for part in layer.split(" | ")]
     assert sorted(named) == sorted({unit_of(name) for name in modules()} - {"service"})
 
 
