@@ -19,6 +19,7 @@ from service.application.tables.record import NEXT_HAND
 from service.bootstrap import Services
 from service.runtime.telemetry import (
     CONNECTIONS,
+    OLDEST_TRANSACTION,
     OUTBOX_AGE,
     QUEUED,
     STUCK,
@@ -26,6 +27,7 @@ from service.runtime.telemetry import (
     UNANSWERED,
     UNCOSIGNED,
     UNSIGNED,
+    WAL_HELD,
     WEBHOOKS,
     WEBHOOKS_LAG,
 )
@@ -187,6 +189,9 @@ def measures(services: Services) -> Work:
         used, most = directory.connections_in_use()
         CONNECTIONS.labels("used").set(used)
         CONNECTIONS.labels("allowed").set(most)
+        oldest, held = directory.cleanup_held()
+        OLDEST_TRANSACTION.set(oldest)
+        WAL_HELD.set(held)
         queued = services.notifier.queued()
         if queued is not None:
             QUEUED.set(queued)

@@ -107,6 +107,18 @@ CONNECTIONS = Gauge(
     multiprocess_mode="mostrecent",
 )
 
+OLDEST_TRANSACTION = Gauge(
+    "shithead_oldest_transaction_seconds",
+    "Age of the oldest open transaction of a client that the service's role may see",
+    multiprocess_mode="mostrecent",
+)
+
+WAL_HELD = Gauge(
+    "shithead_wal_held_bytes",
+    "WAL that the replication slot furthest behind keeps on the disk of the database",
+    multiprocess_mode="mostrecent",
+)
+
 UNANSWERED = Gauge(
     "shithead_unanswered_disputes",
     "Running disputes against the server in which the operator has made no statement, 100 at most",

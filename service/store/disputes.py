@@ -234,6 +234,11 @@ class DisputeRepository(Repository):
         [(used, most)] = self._database.fetch("connections_in_use")
         return used, most
 
+    def cleanup_held(self) -> tuple[float, float]:
+        """Return the seconds of the oldest transaction, and the bytes of WAL that slots hold."""
+        [(seconds, size)] = self._database.fetch("cleanup_held")
+        return seconds, size
+
     def keep_facts(self, facts: StatisticsInput) -> None:
         """Store the data of a game, once, and remove its row from the outbox."""
         deck = None if facts.deck is None else _json(_deck_json(facts.deck))

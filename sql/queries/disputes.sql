@@ -185,6 +185,18 @@ SELECT created_at FROM outbox WHERE topic = $1::text ORDER BY created_at LIMIT 1
 -- connections_in_use: the number of sessions of the server, and how many it allows.
 SELECT sum(numbackends)::integer, current_setting('max_connections')::integer FROM pg_stat_database
 
+-- cleanup_held: the age in seconds of the oldest transaction, and the bytes of WAL that slots hold.
+-- Transactions of other roles are seen only by a member of pg_read_all_stats.
+SELECT
+    (
+        SELECT coalesce(extract(epoch FROM clock_timestamp() - min(xact_start)), 0)::float8
+        FROM pg_stat_activity WHERE backend_type = 'client backend' AND pid <> pg_backend_pid()
+    ),
+    (
+        SELECT coalesce(max(pg_wal_lsn_diff(pg_current_wal_lsn(), restart_lsn)), 0)::float8
+        FROM pg_replication_slots
+    )
+
 -- keep_facts: store the data of a game for statistics, and delete its outbox row.
 -- $1 game, $2 its deck as JSON or null, $3 blind choices as JSON
 SELECT keep_facts($1::uuid, $2::jsonb, $3::jsonb)

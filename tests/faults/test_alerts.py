@@ -157,6 +157,23 @@ def test_sessions_of_others_are_counted_among_the_connections_of_the_database(
 METRIC = "shithead_database_connections"
 
 
+def test_an_open_transaction_and_wal_held_by_a_slot_are_measured(own_url: str) -> None:
+    services = make_world(own_url).services
+    with psycopg.connect(own_url, autocommit=True) as owner, psycopg.connect(own_url) as forgotten:
+        owner.execute("SELECT pg_create_physical_replication_slot('gone', true)")
+        try:
+            forgotten.execute("SELECT 1")
+            time.sleep(0.3)
+            owner.execute("SET synchronous_commit = on")  # WAL counts once it is written
+            owner.execute("CREATE TABLE more AS SELECT generate_series(1, 2000)")
+            sliced(measures, services)()
+            assert (REGISTRY.get_sample_value("shithead_oldest_transaction_seconds") or 0) >= 0.3
+            assert (REGISTRY.get_sample_value("shithead_wal_held_bytes") or 0) > 60_000
+        finally:
+            owner.execute("SELECT pg_drop_replication_slot('gone')")
+    services.close()
+
+
 def test_a_dispute_against_the_server_raises_an_alert_until_it_is_answered(
     own_url: str, tmp_path: Path
 ) -> None:
