@@ -57,9 +57,6 @@ SOURCES = ("service", "schemas", "workers", "sql", "ops/spec", "ops/examples")
 CATALOGUES = "service/words"
 """The folder with all texts for people: those of the verifier and those of the pages."""
 
-EXAMPLES = "service/api/examples.json"
-"""The recorded answers in the API document: made by a run of the service, so not by a build."""
-
 _NOT_INSTALLED = {"__pycache__", "conformance"}
 """The folders in them that are not installed; the logs in `conformance` are input of tests."""
 
@@ -177,9 +174,6 @@ def write_project(distribution: Distribution, folder: Path) -> None:
         target = folder / name
         target.parent.mkdir(parents=True, exist_ok=True)
         shutil.copy2(ROOT / name, target)
-        if name == EXAMPLES:  # indented for readers of the repository
-            compact = json.dumps(json.loads(target.read_text("utf-8")), separators=(",", ":"))
-            target.write_text(compact, "utf-8")
     whole = pyproject()
     server = distribution.name == whole["project"]["name"]
     extras = whole["project"]["optional-dependencies"]

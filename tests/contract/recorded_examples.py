@@ -3,6 +3,8 @@ Examples for the OpenAPI document: requests and answers of a service with a fixe
 
 `python -m tests.contract.recorded_examples` writes them to service/api/examples.json, and
 `test_examples.py` compares the file with the answers of the service.
+
+They need a run of the service, so no build makes them; in a wheel they take 58 kB.
 """
 
 from __future__ import annotations
