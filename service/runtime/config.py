@@ -322,7 +322,6 @@ OTEL_BSP_MAX_QUEUE_SIZE | 2048 | spans | Spans of a process that may wait; other
 test_database_url | embedded | PostgreSQL URL | Server for tests; its user may create databases
 test_redis_url | embedded | Redis URL | Redis for the tests, which empty it
 test_chromium | found on the path | path | Browser for the tests of the pages
-test_record | off | 1 or empty | Records the examples of the API document anew
 """
 """The same for variables of commands, traces and tests, which are not in `Settings`."""
 
