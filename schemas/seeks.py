@@ -67,7 +67,8 @@ class SeekRequestSchema(Closed):
     clock = fields.Nested(
         ClockRequestSchema,
         allow_none=True,
-        load_default=USUAL_CLOCK,
+        # a function, so that the document has no default beside a reference: generators refuse it
+        load_default=lambda: dict(USUAL_CLOCK),
         **about(
             "time limits, which all players of the table agree on; if left out, 60 seconds for a "
             "turn and 120 for the exchange; null for none, with players who want none"

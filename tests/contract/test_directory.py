@@ -217,7 +217,8 @@ def test_private_games_are_listed_for_referees_and_holders_of_the_invite(stores:
         {"referee": 1, "player_id": refused, "recused": True},
     ]
     summary = {
-        "game_id": judged, "state": "open", "accuser": ann, "charge": "other", "opened_at": THEN,
+        "game_id": judged, "state": "open", "accuser": ann, "charge": "other", "move": 0,
+        "opened_at": THEN,
         "referees": referees,
     }  # fmt: skip
     dispute = append(uuid4(), b"a", kind=StreamKind.DISPUTE, summary=summary)

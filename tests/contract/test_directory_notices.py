@@ -34,6 +34,7 @@ def new_dispute(
         "accuser": accuser,
         "accused": accused,
         "charge": "other",
+        "move": 0,
         "opened_at": THEN,
         "referees": [{"referee": 0, "player_id": referee, "recused": False}],
     }

@@ -74,6 +74,7 @@ def test_unused_players_are_erased_by_age(stores: Stores) -> None:
         "state": "open",
         "accuser": people["accuses"],
         "charge": "other",
+        "move": 0,
         "opened_at": THEN,
         "referees": judges,
     }
@@ -196,7 +197,8 @@ def quota(player: UUID, kind: QuotaKind, **more: Any) -> Quota:
 
 def opened(by: UUID, **more: Any) -> dict[str, Any]:
     return {
-        "game_id": uuid4(), "state": "open", "accuser": by, "charge": "other", "opened_at": THEN,
+        "game_id": uuid4(), "state": "open", "accuser": by, "charge": "other", "move": 0,
+        "opened_at": THEN,
         **more,
     }  # fmt: skip
 

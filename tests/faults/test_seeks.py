@@ -9,6 +9,7 @@ import signal
 import time
 from collections import Counter
 from collections.abc import Sequence
+from contextlib import suppress
 from datetime import UTC, datetime
 from multiprocessing.process import BaseProcess
 from typing import Final
@@ -18,6 +19,7 @@ import psycopg
 import pytest
 
 from service.application.calls import Idempotency, RegisteredPlayer
+from service.application.errors import Refusal
 from service.application.quotas import Slice
 from service.application.tables.matching import Pool
 from service.application.tables.seeks import SeekRequest
@@ -81,7 +83,8 @@ def act(services: Services, player: UUID, rng: random.Random) -> None:
     services.seeks.post(by, wanted(rng), request)
     if rng.random() < 0.1:
         for one in services.seeks.of_player(player):
-            services.seeks.withdraw(by, UUID(one["id"]))
+            with suppress(Refusal):  # it was matched meanwhile
+                services.seeks.withdraw(by, UUID(one["id"]))
     if rng.random() < 0.2:
         services.matchmaker.sweep(Slice(rows=20, seconds=1))
 

@@ -119,6 +119,7 @@ def test_only_findings_follow_the_end_of_a_dispute(store: PostgresStore) -> None
         "state": "open",
         "accuser": uuid4(),
         "charge": "other",
+        "move": 0,
         "opened_at": "2026-03-01T12:00:00Z",
     }
     final = {**running, "state": "final"}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import re
 
 import pytest
@@ -64,7 +65,8 @@ def test_a_page_whose_files_are_of_another_build_loads_itself_once_again(
     with page.expect_event("framenavigated", lambda frame: "reloaded" in frame.url):
         page.goto("/?next=1#invite=abc")
     page.locator("#with-bots:enabled").wait_for()
-    paths = [url.partition("/?")[2] for url in loaded]
+    # A change of the history of the page counts as well, with the same address.
+    paths = [url.partition("/?")[2] for url, _ in itertools.groupby(loaded)]
     assert paths[:2] == ["next=1#invite=abc", "next=1&reloaded#invite=abc"], loaded
     assert page.url.endswith("/?next=1#invite=abc")
     expect(page.locator(NOTICE)).to_have_count(0)
