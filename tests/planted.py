@@ -65,7 +65,7 @@ CHANGES = (
 
 @dataclass(frozen=True, kw_only=True)
 class Planted:
-    """A line of a file, what it becomes, and why nobody could see that, if so."""
+    """A line of a file, what it becomes, and why no test can notice that, if so."""
 
     file: str
     line: int

@@ -41,7 +41,8 @@ Figures = Mapping[str, float]
 def counted(database: str, client: redis.Redis) -> Figures:
     """Return the moves, runs of games, jobs, transactions and Redis commands since the start."""
     registry = CollectorRegistry()
-    MultiProcessCollector(registry, path=os.environ[SHARED_FOLDER])  # type: ignore[no-untyped-call]
+    folder = os.environ[SHARED_FOLDER]
+    MultiProcessCollector(registry, path=folder)  # type: ignore[no-untyped-call]  # it has no types
     samples = [sample for metric in registry.collect() for sample in metric.samples]
     with psycopg.connect(database, autocommit=True) as connection:
         row = connection.execute(

@@ -23,7 +23,7 @@ UNKNOWN: Final = "unknown"
 
 
 HUNG_SECONDS: Final = 2.0
-"""Seconds for which calls get the last status while a check runs; after that nobody knows it."""
+"""Seconds for which calls get the last status while a check runs; after that it is unknown."""
 
 
 class NotChecked(Exception):

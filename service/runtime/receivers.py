@@ -154,7 +154,7 @@ class LookupsBusy(Exception):
 
 class NameLookups:
     """
-    Lookups of names, with shares, so that nobody's silent name servers hold up those of others.
+    Lookups of names, with shares, so that silent name servers of one player delay no other.
 
     A lookup counts until the system ends it. Those of webhooks whose last request succeeded are
     counted apart from the others, so silence delays a proven receiver of somebody else only if it
