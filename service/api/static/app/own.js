@@ -22,10 +22,19 @@ const DRAG = 8; // pixels before a press becomes a drag
 /** @returns {Choice} */
 export const noChoice = () => ({ cards: [], blind: null, staged: [] });
 
-/** @typedef {import("./table.js").Game} Game the state of the page */
+/** @typedef {import("./table_state.js").Game} Game the state of the page */
 /** @typedef {Game & import("./viewmodel.js").Moment} Shown the state with the moment that is drawn */
 /** @typedef {(move: Api["Move"]) => void} Act */
-/** @typedef {import("./table.js").Handlers} Handlers */
+/**
+ * @typedef {Object} Handlers what the reader can do
+ * @property {Act} act posts a move
+ * @property {(cards: string[]) => void} press a press on a card or a stack
+ * @property {(slot: number) => void} blind a press on a face-down card
+ * @property {() => void} make plays the choice, or asks why it cannot be played
+ * @property {(cards: string[]) => void} why
+ * @property {() => void} skip shows the newest view
+ * @property {() => void} changed draws the page after a change of the choice
+ */
 
 /** @param {Api["Ruleset"]} ruleset */
 const settingsOf = ({ settings }) => /** @type {Settings} */ (/** @type {unknown} */ (settings));

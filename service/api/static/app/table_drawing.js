@@ -1,0 +1,300 @@
+/** How the page of a table looks: felt, cards, line, buttons, log and notices, drawn from its state. */
+
+import { identity, post } from "./api.js";
+import { middle, outcome, plaque, showSeats, sides, sizeClass } from "./board.js";
+import { caption, lastAction, lastFailure, marked, recentActions, resultText, seatName } from "./captions.js";
+import { now } from "./clock.js";
+import { nextDeal, nextText, playAgain } from "./company.js";
+import { announce, find, h, replace } from "./dom.js";
+import { detail, share } from "./ending.js";
+import { listed, moment, t } from "./i18n.js";
+import { isListed, ownSeat } from "./moves.js";
+import { actions, chosenMove, fitHand, hand, hint, listen, noChoice, orderOf, press, situation, slots } from "./own.js";
+import { sound } from "./sound.js";
+import { rehide } from "./stage.js";
+import { more, showCards } from "./table_menu.js";
+import { changed, game, over, pictured, players, root, voice } from "./table_state.js";
+import { act, askWhy, attempt, catchUp, deal, isUrgent, pause, queue } from "./table_transport.js";
+
+const DOUBLE = 400; // milliseconds between two presses on a card that play it
+const LOGGED = 80; // number of the newest events that the log shows
+const SHUFFLING = new Set(["entropy_committed", "entropy_revealed", "deck_committed"]); // the replay shows these, the log does not
+
+/** @typedef {import("./api.js").Problem} Problem */
+
+let pressed = { cards: "", version: -1, at: 0 }; // the card of the last press, for a double click
+
+/** @type {import("./own.js").Handlers} */
+const handlers = {
+  act,
+  // A press belongs to the moment that was shown when it began: cards of an earlier one are not chosen.
+  press: (cards) => {
+    if (game.busy || game.shown !== game.view) return;
+    game.refusal = null;
+    const { version } = game.view;
+    const isSame = cards.join() === pressed.cards && version === pressed.version;
+    const isDouble = isSame && performance.now() - pressed.at < DOUBLE && game.choice.cards.includes(cards[0]);
+    pressed = { cards: cards.join(), version, at: performance.now() };
+    if (isDouble && game.view.status === "playing") return handlers.make();
+    press(game, cards, act);
+    changed();
+  },
+  blind: (slot) => {
+    if (game.shown !== game.view) return;
+    game.refusal = null;
+    game.choice = { ...noChoice(), blind: game.choice.blind === slot && !game.dragging ? null : slot };
+    changed();
+  },
+  make: () => {
+    const move = chosenMove(game);
+    if (!move || game.busy || game.shown !== game.view) return;
+    if (move.type !== "play" || isListed(game.view, move.cards)) act(move);
+    else if (game.view.turn === game.view.as) askWhy(move.cards);
+    else changed();
+  },
+  why: askWhy,
+  skip: catchUp,
+  changed,
+};
+
+const spacious = () => matchMedia("(min-width: 40rem) and (min-height: 34rem)").matches;
+const low = () => matchMedia("(max-height: 33.99rem) and (min-width: 34rem)").matches;
+const round = () => matchMedia("(min-width: 60rem) and (min-height: 34rem)").matches;
+
+/** Build the parts of the page, once for each hand. */
+function createPage() {
+  [drawn, opened] = [0, game.opened];
+  replace(
+    root,
+    h("h1", { class: "unseen" }, [t("table.title", { ruleset: game.ruleset.name, n: game.view.hand })]),
+    h("div", { id: "notices" }),
+    h("div", { id: "felt" }, [
+      h("div", { id: "others", role: "group", "aria-label": t("table.others") }),
+      h("div", { id: "middle", role: "group", "aria-label": t("table.middle") }),
+      h("div", { id: "own", role: "group", "aria-label": t("table.own") }, [
+        h("div", { id: "say" }),
+        h("div", { id: "cards" }, [h("div", { id: "slots" }), h("div", { id: "hand", role: "group", "aria-label": t("table.hand") })]),
+      ]),
+    ]),
+    h("aside", { id: "log", "aria-label": t("table.log") }),
+  );
+  listen(find("#cards"), game, handlers);
+  find("#middle").addEventListener("click", (event) => {
+    if (event.target instanceof Element && event.target.closest("[data-pile]")) showCards(t("pile.title"), game.view.pile);
+  });
+}
+
+/** Whether the pointer is pressed: elements under it are not replaced, or the click would be lost. */
+let pressing = false;
+let isPostponed = false;
+
+function release() {
+  setTimeout(() => {
+    pressing = false;
+    if (isPostponed) render();
+  });
+}
+
+let opened = 0; // the hand that the parts of the page were built for, as `game.opened`
+let drawn = 0; // the version that seats and middle show
+let usesKeys = false; // whether the last input was a key
+let isReady = false; // whether the reader could act when the page was drawn last
+
+addEventListener("pointerdown", () => (pressing = true), { capture: true });
+addEventListener("pointerup", release, { capture: true });
+addEventListener("click", () => (pressing = false), { capture: true });
+addEventListener("pointercancel", release, { capture: true });
+addEventListener("keydown", () => (usesKeys = true), { capture: true });
+addEventListener("pointerdown", () => (usesKeys = false), { capture: true });
+
+/** Draw the hand that is open. */
+export function render() {
+  if (opened !== game.opened) createPage();
+  isPostponed = pressing || game.dragging;
+  if (isPostponed) return;
+  const focused = find("#own").contains(document.activeElement);
+  const view = game.shown;
+  const seen = game.events.filter((event) => event.seq < view.version);
+  const own = ownSeat(view);
+  const actionsFrom = (/** @type {number} */ seat, /** @type {number} */ from) => recentActions(seen.filter((event) => event.seq >= from), seat);
+  const did = (/** @type {number} */ seat) => [actionsFrom(seat, since()), own ? actionsFrom(seat, game.earlierMove) : []].find((some) => some.length) ?? [];
+  const bag = game.table?.seats.find((seat) => seat.bag)?.seat ?? null;
+  const scene = { view, did, bag, players: players(), order: orderOf(game), line: lineOf(seen) };
+  const wide = round();
+  const found = sides(view, wide);
+  const others = found.left.length + found.top.length + found.right.length;
+  const size = sizeClass(others);
+  root.dataset.others = String(others);
+  root.className = `${size} ${own ? "seated" : "watching"} ${view.status}${view === game.view ? "" : " behind"}`;
+  const side = (/** @type {"left" | "top" | "right"} */ name) =>
+    h("ul", { class: `side ${name}` }, found[name].map((seat) => plaque(seat, scene, size === "crowd" || (!spacious() && others > (low() ? 3 : 5)))));
+  // While an event is shown, what moves is not drawn anew.
+  if (!queue.isBehind() || drawn !== view.version) {
+    showSeats(side("left"), side("top"), side("right"));
+    replace(find("#middle"), over() ? result() : middle(view, scene));
+    drawn = view.version;
+  }
+  replace(find("#slots"), own && !over() ? slots(pictured(), handlers) : []);
+  replace(find("#hand"), own && !over() ? hand(pictured(), handlers) : []);
+  find("#own").classList.toggle("turn", view.turn === view.as && own !== null);
+  find("#own").setAttribute("aria-busy", String(game.busy));
+  replace(find("#say"), ownStatus());
+  rehide();
+  const [before, moment] = [isReady, pictured()];
+  isReady = moment.isMine || over() || (own !== null && view.status === "swapping" && !own.ready && !moment.isBehind);
+  const isLost = document.activeElement === document.body || (focused && !find("#own").contains(document.activeElement));
+  if ((focused && isLost) || (usesKeys && isReady && !before && (isLost || focused))) refocus();
+  fitHand();
+  showLog();
+  showNotices();
+  tick();
+  announceEvents(seen);
+}
+
+/** What happened last, in words. @param {Api["Event"][]} events */
+const lineOf = (events) => marked(lastAction(events, voice()), game.view.seats.map(seatName));
+
+/** Focus the next card after the focused element was removed, for example a played card. */
+function refocus() {
+  const own = find("#own");
+  const next = ["button.fits", "button.main", "button[data-own]"].map((one) => own.querySelector(one)).find(Boolean);
+  if (next instanceof HTMLElement) next.focus({ preventScroll: true });
+}
+
+/** The seq from which actions are shown: since the reader's last move; for a spectator, about the last round. */
+function since() {
+  if (ownSeat(game.view)) return game.lastMove;
+  return game.shown.version - 3 * game.view.seats.length;
+}
+
+function ownStatus() {
+  const { view, refusal } = game;
+  const own = ownSeat(view);
+  const moment = pictured();
+  const text = over() ? "" : situation(moment);
+  return [
+    h("p", { class: "now" }, [
+      own ? h("strong", { class: "name", translate: "no" }, [seatName(own), text ? " · " : ""]) : null,
+      text ? h("span", null, [text]) : null,
+      h("span", { class: "clock", "data-clock": own && game.shown.turn === view.as ? "" : null }),
+    ]),
+    over() || !own ? null : h("p", { class: "hint", role: game.waiting ? "status" : null }, [hint(moment, failure(own.seat))]),
+    refusal ? refusalBox(refusal) : null,
+    h("div", { class: `buttons${over() || !own ? "" : " fixed"}` }, [
+      ...(over() ? afterwards() : own || !moment.isBehind ? actions(moment, handlers) : []),
+      own?.stand_in && own.out === null && !over() ? h("button", { onclick: () => attempt(() => post(`/v1/games/${view.id}/back`)) }, [t("act.back")]) : null,
+      more(),
+    ]),
+  ];
+}
+
+/** @param {number} seat @returns {string} the sentence on the hidden card that did not fit, if that was the seat's last action */
+const failure = (seat) => lastFailure(game.events.filter((event) => event.seq < game.shown.version), seat, voice());
+
+/** @param {Problem} problem */
+function refusalBox(problem) {
+  const { rule, rule_text: text } = problem.body;
+  const address = `/rules/${game.view.ruleset.id}#${rule}`;
+  const open = spacious() || document.querySelector(".refusal details[open]") !== null;
+  return h("div", { class: "refusal", "data-key": "refusal" }, [
+    h("p", { lang: problem.lang }, [h("strong", null, [problem.message])]),
+    rule ? h("details", { open: open || null }, [
+      h("summary", { "data-key": "refusal rule" }, [t("refusal.rule", { rule })]),
+      h("p", { lang: "en" }, [h("a", { href: address, target: "_blank", rel: "noopener" }, [rule]), text ? ` ${text}` : ""]),
+    ]) : null,
+  ]);
+}
+
+/** How the hand ended, in the middle of the table. */
+function result() {
+  const { view } = game;
+  const event = game.events.filter((one) => one.type === "game_aborted")[0];
+  const heading = view.result ? resultText(view.result, voice()) : event ? caption(event, voice()) : t("did.game_aborted");
+  return outcome(view, heading, (seat) => detail(game.events, seat), players());
+}
+
+function afterwards() {
+  const { view, table } = game;
+  const seated = table?.as !== null && table?.as !== undefined;
+  const next = table && table.status !== "closed" && (seated || table.host === identity()?.id);
+  const rest = table?.seats.filter((seat) => seat.kind !== "open" && seat.seat !== table.as) ?? [];
+  const gone = seated && table.status !== "between" && view.seats.some((seat) => seat.kind === "human" && seat.seat !== view.as);
+  return [
+    next && rest.length ? h("span", { class: "stay" }, [t("end.stay", { who: listed(rest.map(seatName)) })]) : null,
+    table ? nextDeal(table, pause) : null,
+    next ? h("button", { class: "main", "data-key": "next", disabled: game.busy, onclick: deal }, [t("act.next")]) : null,
+    gone ? h("button", { "data-key": "again", disabled: game.busy, onclick: () => attempt(() => playAgain(table)) }, [t("invite.again")]) : null,
+    ...["replay", "verify"].map((key) =>
+      root.dataset[key] ? h("a", { class: `button${key === "verify" ? " besides" : ""}`, href: `${root.dataset[key]}${view.id}${key === "replay" ? location.hash : ""}` }, [t(`act.${key}`)]) : null,
+    ),
+    h("button", { "data-key": "share", onclick: shareHand }, [t("act.share")]),
+    h("a", { class: "button besides", href: "/" }, [t("act.lobby")]),
+  ];
+}
+
+async function shareHand() {
+  const address = `${location.origin}/replay/${game.view.id}${location.hash}`;
+  if (await share(address, document.title)) announce((find("[data-key=share]").textContent = t("wait.copied")));
+}
+
+function showLog() {
+  const shown = game.events.filter(({ seq, type }) => seq < game.shown.version && !SHUFFLING.has(type)).slice(-LOGGED).reverse();
+  const fresh = ownSeat(game.view) ? game.lastMove : Infinity;
+  const names = game.view.seats.map(seatName);
+  const open = round() || document.querySelector("#log details")?.hasAttribute("open");
+  replace(
+    find("#log"),
+    h("details", { open: open || null }, [
+      h("summary", { "data-key": "log" }, [t("table.log")]),
+      h("ol", { reversed: "", tabindex: 0, "aria-label": t("table.log"), "data-key": "captions" }, shown.map((event) =>
+        h("li", { class: event.seq >= fresh ? "fresh" : "", value: event.seq }, marked(caption(event, voice()), names)),
+      )),
+    ]),
+  );
+}
+
+function showNotices() {
+  const place = find("#notices");
+  replace(
+    place,
+    ...[restored(), game.unchecked].filter(Boolean).map((text) => h("p", { class: "notice", role: "status" }, [text])),
+    ...[game.trouble, ...game.warnings].filter(Boolean).map((text) => h("p", { class: "notice warning", role: "alert" }, [text])),
+  );
+  // The table below is as much lower: its actions stay in the window.
+  root.style.setProperty("--notices", place.firstChild ? `${place.offsetHeight}px` : "0px");
+}
+
+/** What a restore means for this hand, in words; "" without one. */
+function restored() {
+  if (!game.restored) return "";
+  const [at, since] = [game.restored.at, game.restored.since].map((one) => moment(one));
+  return [t("warn.restored", { at, since }), game.view.status === "aborted" ? t("warn.restored.ended") : ""].join(" ");
+}
+
+/** Announce new events, with sound and title. @param {Api["Event"][]} seen the events until the pictured view */
+function announceEvents(seen) {
+  const view = game.shown;
+  const mine = view.turn === view.as && Boolean(ownSeat(view));
+  const isMarked = document.title.startsWith("●");
+  document.title = `${mine ? "● " : ""}${t("table.title", { ruleset: game.ruleset.name, n: view.hand })}`;
+  const fresh = seen.filter((event) => event.seq >= game.announced);
+  if (!fresh.length) return;
+  game.announced = view.version;
+  const quiet = new Set(["deck_committed", "entropy_committed", "entropy_revealed", "cards_drawn"]);
+  const spoken = fresh.filter((event) => !quiet.has(event.type)).map((event) => caption(event, voice(true)));
+  announce([...spoken.slice(-6), over() || queue.isBehind() ? "" : situation(pictured())].filter(Boolean).join(". "));
+  sound(fresh, mine && !isMarked);
+}
+
+/** Show the time left, and that until the next hand. */
+export function tick() {
+  for (const place of document.querySelectorAll("[data-next]")) if (game.table?.next_deal_at) place.textContent = nextText(game.table);
+  const deadline = game.view?.deadline;
+  const left = deadline ? Math.max(0, Math.round((Date.parse(deadline) - now()) / 1000)) : null;
+  if (game.view && game.shown !== game.view && isUrgent()) catchUp();
+  const text = left === null || !game.view.clock || game.shown !== game.view ? "" : `${Math.floor(left / 60)}:${String(left % 60).padStart(2, "0")}`;
+  for (const clock of document.querySelectorAll("[data-clock]")) {
+    clock.textContent = text;
+    clock.classList.toggle("short", left !== null && left <= 10);
+  }
+}

@@ -1,0 +1,77 @@
+/** The menu *More* of a table: piles, help, files, and giving up. */
+
+import { get, identity } from "./api.js";
+import { spread } from "./board.js";
+import { seatName } from "./captions.js";
+import { block, others } from "./company.js";
+import { download, h, showDialog } from "./dom.js";
+import { t } from "./i18n.js";
+import { ownSeat } from "./moves.js";
+import { receiptsOf } from "./receipts.js";
+import { game, over } from "./table_state.js";
+import { act, attempt } from "./table_transport.js";
+
+/** The menu; it stays open while the page is drawn anew, until an item is chosen. */
+export function more() {
+  const { view } = game;
+  const summary = h("summary", { "data-key": "more" }, [t("more")]);
+  const item = (/** @type {string} */ key, /** @type {() => void} */ act, text = t(key)) =>
+    h("button", { class: "plain", "data-key": `menu ${text}`, onclick: () => {
+      menu.removeAttribute("open");
+      summary.focus({ preventScroll: true });
+      act();
+    } }, [text]);
+  const link = (/** @type {string} */ key, /** @type {string} */ href, isNew = true) =>
+    h("a", { href, "data-key": `menu ${key}`, ...(isNew ? { target: "_blank", rel: "noopener" } : {}) }, [t(key)]);
+  const menu = h("details", { class: "more", open: document.querySelector(".more[open]") !== null }, [
+    summary,
+    h("div", { class: "menu" }, [
+      item("pile.title", () => showCards(t("pile.title"), view.pile)),
+      item("burned.title", () => showCards(t("burned.title"), view.burned)),
+      link("more.rules", `/rules/${view.ruleset.id}`),
+      h("p", { class: "quiet keys" }, [t("more.keys")]),
+      h("p", { class: "quiet" }, [t("more.signs")]),
+      h("hr"),
+      link("act.replay", `/replay/${view.id}${location.hash}`),
+      link("act.verify", `/verify?game=${view.id}`),
+      item("more.evidence", () => attempt(saveEvidence)),
+      receiptsOf(view.id).length ? item("more.receipts", saveReceipt) : null,
+      h("hr"),
+      link("act.lobby", "/", false),
+      ...(ownSeat(view) && game.table ? others(game.table) : []).map((seat) =>
+        item("block.do", () => attempt(() => block({ id: seat.player ?? "", name: seatName(seat) })), t("block.do", { name: seatName(seat) }))),
+      ownSeat(view) && !over() ? item("act.forfeit", giveUp) : null,
+    ]),
+  ]);
+  return menu;
+}
+
+/** @param {Blob} content @param {string} ending */
+const save = (content, ending) => download(content, `${game.view.id}.${ending}`);
+
+const saveReceipt = () => save(new Blob(receiptsOf(game.view.id).slice(-1), { type: "text/plain" }), "note");
+
+/** Save the evidence; it is fetched with the token, which a plain link would not send. */
+const saveEvidence = async () => save(await get(`/v1/games/${game.view.id}/evidence`, { as: "blob" }), "shx");
+
+/** @param {string} title @param {string[]} cards */
+export function showCards(title, cards) {
+  const dialog = h("dialog", { class: "panel", "aria-label": title }, [
+    h("h2", null, [title]),
+    cards.length ? spread(cards) : h("p", null, [t("no.cards")]),
+    h("p", { class: "buttons" }, [h("button", { onclick: () => dialog.close() }, [t("close")])]),
+  ]);
+  showDialog(dialog);
+}
+
+const giveUp = () => {
+  if (confirm(t("act.forfeit.sure"))) act({ type: "forfeit" });
+};
+
+/** Close the menu after Escape, which returns the focus to its button, or a press outside. @param {Event} event */
+export function closeMenu(event) {
+  const menu = document.querySelector(".more[open]");
+  if (!menu || (event instanceof KeyboardEvent ? event.key !== "Escape" : menu.contains(/** @type {Node} */ (event.target)))) return;
+  menu.removeAttribute("open");
+  if (event instanceof KeyboardEvent) menu.querySelector("summary")?.focus();
+}

@@ -1,0 +1,383 @@
+/** What the page of a table fetches and posts: hand and table, the log as it grows, moves. It draws nothing. */
+
+import { Problem, call, get, identity, idle, post, problemWith } from "./api.js";
+import { now } from "./clock.js";
+import { connected } from "./connection.js";
+import { announce } from "./dom.js";
+import { guided } from "./guide.js";
+import { t } from "./i18n.js";
+import { live } from "./live.js";
+import { ownSeat, turnedCard } from "./moves.js";
+import { showing } from "./notices.js";
+import { noChoice } from "./own.js";
+import { askToSave } from "./player.js";
+import { receiptsOf, storeReceipt } from "./receipts.js";
+import { Chain, contribute, fetchReceipt, handInLost, restoreBetween } from "./record.js";
+import { signed } from "./signing.js";
+import { stage, timeOf } from "./stage.js";
+import { PACES, pace, story } from "./story.js";
+import { changed, game, isOver, report } from "./table_state.js";
+import { heldIn } from "./viewmodel.js";
+
+const HIDDEN_POLL = 10_000; // milliseconds between polls for the next hand while the page is hidden
+const SLOW = 3000; // milliseconds after which the page states that it waits for the server
+const AGAIN = 700; // milliseconds after a pick-up in which another press on its button is not one more
+const HURRY = 10_000; // milliseconds before the end of the reader's time in which everything is shown at once
+const MOST = 100; // events behind which the page does not show one by one
+
+/** @type {Promise<void> | null} */
+let refreshing = null;
+let isStale = false; // `refresh` was called after the last fetch began
+
+/** Open a table: its newest hand, or the waiting room until the first one. @param {string} id */
+export async function openTable(id) {
+  game.table = await get(`/v1/tables/${id}`);
+  const newest = game.table.game ?? game.table.games[0]?.id;
+  if (newest) return openGame(newest);
+  game.ruleset = await get(`/v1/rulesets/${game.table.ruleset.id}`);
+  changed();
+  return nextHand(game.left.signal);
+}
+
+/** Open a hand, and follow it. @param {string} id */
+export async function openGame(id) {
+  game.left.abort();
+  game.left = new AbortController();
+  const { signal } = game.left;
+  showing(id);
+  const view = await get(`/v1/games/${id}`, { signal });
+  const [table, ruleset] = await Promise.all([
+    get(`/v1/tables/${view.table}`, { signal }),
+    get(`/v1/rulesets/${view.ruleset.id}`, { signal }),
+  ]);
+  Object.assign(game, {
+    view, shown: view, table, ruleset, events: [], choice: noChoice(), refusal: null, trouble: "", warnings: [], restored: null,
+    lastMove: 0, earlierMove: 0, turned: [], announced: view.version,
+    opened: game.opened + 1, chain: new Chain(id, warn),
+  }); // prettier-ignore
+  history.replaceState(null, "", `/play/${id}${location.hash}`);
+  queue.flush();
+  fed = view.version;
+  changed();
+  sendEntropy();
+  follow(id, signal).catch((problem) => (problem instanceof Problem && problem.status === 409 ? endIfLost(problem) : report(problem)));
+  if (receiptsOf(id).some((note) => Number(note.split("\n")[1]) > view.version)) await endIfLost();
+}
+
+/**
+ * After the server showed less than before: the receipt of a move that a declared restore lost ends the hand. It is
+ * shown again, also if it goes on after a restore.
+ *
+ * @param {Problem} [problem] shown if nothing explains it
+ */
+async function endIfLost(problem) {
+  const { id, as } = game.view;
+  const restore = game.events[0] ? await restoreBetween(game.events[0].at) : null;
+  const ended = typeof as === "number" && !isOver(game.view) && (await handInLost(id));
+  if (ended || (problem && restore)) {
+    await openGame(id);
+    game.restored ??= restore;
+    changed();
+  } else if (problem) report(problem);
+}
+
+/** Show a fault of the log, unless a declared restore explains that another event stands there. @param {string} text @param {number} seq */
+async function contradicted(text, seq) {
+  const [begun, recorded] = [game.events[0]?.at, game.events[seq]?.at];
+  if (begun && recorded) game.restored ??= await restoreBetween(begun, recorded);
+  if (!game.restored) game.warnings.push(text);
+  changed();
+  await endIfLost();
+}
+
+/** @param {string} id @param {AbortSignal} signal */
+async function follow(id, signal) {
+  const onstate = (/** @type {boolean} */ isUp) => {
+    if (isUp && !game.connected) refresh(); // an earlier fetch of the view may have failed
+    reached(isUp);
+  };
+  for await (const { line } of live(id, 0, { signal, onstate })) {
+    const event = JSON.parse(line);
+    game.chain.add(line);
+    game.chain.checkEntropy(event);
+    game.events[event.seq] = event;
+    if (event.seq >= game.view.version) refresh();
+    else if (event.seq === game.shown.version - 1) changed();
+  }
+  if (signal.aborted) return;
+  await refresh();
+  await finish(signal);
+}
+
+/** Fetch the view; a call during a fetch causes one more fetch after it. */
+async function refresh() {
+  isStale = true;
+  refreshing ??= (async () => {
+    while (isStale) {
+      isStale = false;
+      const id = game.view.id;
+      const view = await get(`/v1/games/${id}`, { signal: game.left.signal });
+      if (view.id === game.view.id) take(view);
+    }
+  })()
+    .catch(report)
+    .finally(() => (refreshing = null));
+  return refreshing;
+}
+
+/** Show a view, unless it is older than the present one. @param {Api["GameView"]} view */
+function take(view) {
+  if (view.version < game.view.version) return;
+  game.trouble = "";
+  if (view.version > game.view.version) forget(view);
+  const held = new Set(heldIn(view));
+  game.choice.cards = game.choice.cards.filter((card) => held.has(card));
+  game.choice.staged = game.choice.staged.map((cards) => cards.filter((card) => held.has(card)));
+  if (view.status !== game.view.status) game.choice = noChoice();
+  const isNew = view.version > game.view.version;
+  const turned = turnedCard(game.view, view);
+  if (turned) game.turned.push({ card: turned, seat: Number(view.as), from: game.view.version, to: view.version });
+  game.view = view;
+  if (isNew) advance();
+  else if (game.shown.version === view.version) game.shown = view;
+  changed();
+  sendEntropy();
+}
+
+export const queue = story({
+  show: ({ view }) => {
+    game.shown = view.version === game.view.version ? game.view : view;
+    changed();
+  },
+  time: timeOf,
+  stage: (entry, how) => stage(entry, game.shown, ownSeat(game.view)?.seat ?? null, how),
+});
+let fed = 0; // the version up to which events are shown or in the queue
+let isFeeding = false;
+
+/** Whether the reader may act and has little time: on turn by a clock, or before the next seat acts. */
+export function isUrgent() {
+  const { view } = game;
+  if (!ownSeat(view) || view.status !== "playing" || !view.moves.length) return false;
+  return view.turn !== view.as || Boolean(view.clock && view.deadline && Date.parse(view.deadline) - now() < HURRY);
+}
+
+/** Show the newest view, at once or event by event. */
+export function advance() {
+  const isLong = game.view.version - fed > MOST && !isFeeding;
+  if (PACES[pace()] === 0 || document.hidden || isLong || isUrgent()) catchUp();
+  else feed();
+}
+
+export function catchUp() {
+  fed = game.view.version;
+  queue.flush();
+  if (game.shown === game.view) return;
+  game.shown = game.view;
+  changed();
+}
+
+/** Fetch the views between the last one in the queue and the newest. */
+async function feed() {
+  if (isFeeding) return;
+  isFeeding = true;
+  try {
+    while (fed < game.view.version) {
+      const { id, as, version, seats } = game.view;
+      const since = performance.now();
+      const path = `/v1/games/${id}/replay?as=${as}&from=${fed + 1}&to=${version}`;
+      /** @type {{items: Api["Frame"][]}} */
+      const { items } = await call("GET", path, { signal: game.left.signal, timeout: 1500 });
+      if (id !== game.view.id) return;
+      const fresh = items.filter((one) => one.version > fed);
+      fed = Math.max(fed, version);
+      for (const { event } of fresh) game.events[event.seq] ??= event;
+      const named = (/** @type {Api["GameView"]} */ view) => ({ ...view, seats: view.seats.map((seat, n) => ({ ...seat, name: seats[n].name })) });
+      queue.push(fresh.map(({ event, view }) => ({ event, view: named(view) })), since);
+    }
+  } catch {
+    catchUp(); // this copy of the server may lack the newest events
+  } finally {
+    isFeeding = false;
+  }
+}
+
+/**
+ * Remove what belongs to an earlier turn of the reader, which another tab or the clock may have ended: the
+ * choice and the reason of a refusal. A player who tried to act too early reads the reason until the turn comes.
+ *
+ * @param {Api["GameView"]} view the next one
+ */
+function forget(view) {
+  const past = game.view.turn === view.as;
+  if (past) game.choice = noChoice();
+  if ((past || view.turn === view.as) && ![409, 412].includes(game.refusal?.status ?? 0)) game.refusal = null;
+}
+
+/** After the seal: store the receipt, compare the log with the receipts, and wait for the next hand. @param {AbortSignal} signal */
+async function finish(signal) {
+  if (ownSeat(game.view)) await fetchReceipt(game.view.id).catch(report);
+  await game.chain.compare();
+  const end = game.events.find(({ type }) => type === "game_aborted");
+  if (end?.type === "game_aborted" && end.data.cause === "operator") game.restored ??= await restoreBetween(game.events[0].at, end.at);
+  const people = game.view.seats.filter((seat) => seat.kind === "human").length;
+  if (ownSeat(game.view) && people > 1 && !game.restored && !game.warnings.length) askToSave(); // it would cover them
+  game.table = await get(`/v1/tables/${game.view.table}`, { signal });
+  changed();
+  await nextHand(signal);
+}
+
+/** @param {AbortSignal} signal */
+async function nextHand(signal) {
+  while (!signal.aborted) {
+    const { version, game: next } = game.table;
+    if (next && next !== game.view?.id) return openGame(next);
+    const poll = new AbortController(); // ended with the network: else the loss would be noticed only after its time
+    const stop = () => poll.abort();
+    addEventListener("offline", stop);
+    signal.addEventListener("abort", stop);
+    try {
+      if (document.hidden) await idle(HIDDEN_POLL, signal); // a long poll would hold one of the browser's few connections
+      const wait = document.hidden || !game.connected ? 0 : 25; // an answer at once shows that the connection is back
+      game.table = await call("GET", `/v1/tables/${game.table.id}?after=${version}&wait=${wait}`, { signal: poll.signal, timeout: 40_000 });
+      reached(true);
+    } catch (problem) {
+      if (signal.aborted) return;
+      if (problem instanceof Problem && problem.status >= 400 && problem.status < 500 && problem.status !== 429) throw problem;
+      reached(false);
+    } finally {
+      removeEventListener("offline", stop);
+      signal.removeEventListener("abort", stop);
+    }
+    changed();
+    if (!game.connected) await idle(3000, signal);
+  }
+}
+
+let answered = { type: "", at: 0 }; // the last move that the server took
+
+/** Whether a press was meant for the turn before: picking up right after a pick-up. @param {Api["Move"]} move */
+const isRepeated = ({ type }) => type === "pick_up" && answered.type === type && performance.now() - answered.at < AGAIN;
+
+/** Post a move of the reader; a refusal is shown with its rule. @param {Api["Move"]} move */
+export async function act(move) {
+  if (game.busy || isRepeated(move)) return;
+  game.busy = true;
+  game.refusal = null;
+  catchUp();
+  guided(game.view);
+  const { view } = game;
+  const { id, version, status } = view;
+  const slow = setTimeout(() => {
+    game.waiting = true;
+    changed();
+  }, SLOW);
+  changed();
+  try {
+    const seen = status === "playing" && move.type !== "forfeit" ? version : undefined;
+    await game.chain.work;
+    const body = await signed(move, view, game.chain.heads[version - 1]);
+    const answer = await post(`/v1/games/${id}/moves`, body, { seen });
+    storeReceipt(id, answer.receipt);
+    answered = { type: move.type, at: performance.now() };
+    game.choice = noChoice();
+    [game.earlierMove, game.lastMove] = [game.lastMove, version];
+    game.busy = false;
+    take(answer.game);
+    game.chain.compare().catch(report);
+  } catch (problem) {
+    refused(problem);
+  } finally {
+    clearTimeout(slow);
+    game.busy = false;
+    game.waiting = false;
+    changed();
+  }
+}
+
+/** Show why cards cannot be played; the question is no attempt, and is not recorded. @param {string[]} cards */
+export async function askWhy(cards) {
+  const { id } = game.view;
+  try {
+    const { rules, code, values, text, legal } = await get(`/v1/games/${id}/reasons?cards=${cards.join(",")}`);
+    const statement = game.ruleset.statements.find((one) => one.id === rules[0]);
+    if (!legal && id === game.view.id) {
+      refused(await problemWith({ detail: text, code: code ?? undefined, values: values ?? undefined, rule: rules[0], rule_text: statement?.text }, 422));
+    }
+  } catch (problem) {
+    refused(problem);
+  }
+  changed();
+}
+
+/** @param {unknown} problem */
+function refused(problem) {
+  if (!(problem instanceof Problem)) throw problem;
+  if (problem.status === 401 && identity()) return location.reload(); // the token was replaced in another browser
+  game.refusal = problem;
+  announce([problem.message, problem.body.rule_text].filter(Boolean).join(" "), { urgent: true });
+  if (problem.status === 0 || problem.status === 412 || problem.status === 409) refresh();
+}
+
+let contributing = false;
+/** Send this seat's entropy for the shuffle, without an action of the reader. */
+async function sendEntropy() {
+  if (contributing || typeof game.view.as !== "number") return;
+  contributing = true;
+  try {
+    // Each answer has the next view, so no step is repeated because of an older view.
+    while (game.view.status === "shuffling") {
+      const answer = await contribute(game.view);
+      if (!answer) break;
+      storeReceipt(game.view.id, answer.receipt);
+      take(answer.game);
+    }
+  } catch (problem) {
+    if (problem instanceof Problem && problem.status >= 400 && problem.status < 500) refresh();
+    else report(problem);
+  } finally {
+    contributing = false;
+  }
+}
+
+/** Change the table, and show the problem if the server refuses it. @param {() => Promise<unknown>} work */
+export async function attempt(work) {
+  if (game.busy) return;
+  game.busy = true;
+  game.refusal = null;
+  try {
+    await work();
+  } catch (problem) {
+    refused(problem);
+  } finally {
+    game.busy = false;
+    changed();
+  }
+}
+
+export const deal = () =>
+  attempt(async () => {
+    const { game: next } = await post(`/v1/tables/${game.table.id}/games`);
+    await openGame(next.id);
+  });
+
+/** Hold the next hand back, or let it be dealt by itself. @param {boolean} paused */
+export const pause = (paused) =>
+  attempt(async () => {
+    game.table = await post(`/v1/tables/${game.table.id}/seats/me`, { paused }, { method: "PATCH" });
+  });
+
+/** Note whether the table is followed. @param {boolean} isUp */
+function reached(isUp) {
+  game.connected = isUp;
+  connected("table", isUp);
+}
+
+/** Show that the log contradicts data of this browser, or that the browser cannot make a check. @param {{kind: string, seq: number}} fault */
+function warn({ kind, seq }) {
+  const text = t(`warn.${kind}`, { n: seq });
+  if (kind === "no_ed25519") game.unchecked = text;
+  else if (kind === "chain" || kind === "receipt") contradicted(text, seq).catch(report);
+  else game.warnings.push(text);
+  changed();
+}
