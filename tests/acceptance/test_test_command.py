@@ -122,7 +122,7 @@ def test_each_run_writes_what_its_tests_took(tmp_path: Path) -> None:
     busy, idle = (
         float(line.split("|")[2]) for line in text.splitlines() if "::test_" in line
     )  # the slowest first
-    assert busy > 0.05 > idle
+    assert busy > 0.02 > idle
 
 
 def test_the_value_of_an_option_is_no_part(command: Any) -> None:

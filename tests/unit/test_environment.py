@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from ops import environment
-from ops.environment import _install_checkout, other_python
+from ops.environment import _install_checkout, other_python, quickest_python
 
 
 def python_of(folder: Path, release: str) -> Path:
@@ -34,6 +34,34 @@ def test_another_python_is_one_of_another_release_that_runs(
     assert other_python(ours, f"{path}:{other.parent}") == str(other)
     monkeypatch.setattr(environment, "_SYSTEM", str(other))
     assert other_python(ours, path) == str(other)
+
+
+def test_the_environment_is_made_with_a_python_that_is_clearly_quicker(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Noise changes nothing, nor does one that is too old or cannot make environments."""
+    monkeypatch.setattr(environment, "_SYSTEM", str(tmp_path / "none"))
+    ours, even, unable, quicker = (
+        str(python_of(tmp_path / name, said))
+        for name, said in (
+            *(("ours", "0.0100 3.13.1"), ("even", "0.0095 3.13.2")),
+            *(("unable", ""), ("quicker", "0.0080 3.13.3")),
+        )
+    )
+    folders = [str(Path(one).parent) for one in (even, unable, quicker)]
+    assert quickest_python(ours, folders[0]) == ours
+    assert quickest_python(ours, folders[1]) == ours
+    assert not capsys.readouterr().err
+    assert quickest_python(ours, folders[2]) == quicker
+    assert f"using {quicker} (3.13.3)" in capsys.readouterr().err
+    assert quickest_python(unable, folders[0]) == even
+    assert quickest_python(unable, folders[1]) == unable
+
+
+def test_the_loop_is_timed_in_a_real_python() -> None:
+    seconds, version = environment._loop_of(sys.executable)
+    assert 0 < seconds < 10
+    assert version == sys.version.split()[0]
 
 
 def test_the_command_imports_nothing_from_the_folder_of_the_user(tmp_path: Path) -> None:
