@@ -50,7 +50,7 @@ from service.api.stream_slots import StreamSlots
 from service.api.tables import tables
 from service.api.tokens import tokens
 from service.api.webhooks import webhooks
-from service.application.quotas import Slots
+from service.application.quotas import Slots, Weight
 from service.bootstrap import Services, services_from
 from service.job_queue import client_of, giving_up_after
 from service.replay.sentences import said
@@ -288,7 +288,8 @@ def create_app(
     app.config["MAX_CONTENT_LENGTH"] = settings.max_body_bytes
     app.url_map.merge_slashes = False  # a redirect would be an undocumented answer
     _wrap(app, settings, shares)
-    parts = _parts(services, settings, shares)
+    weights = _weights()
+    parts = _parts(services, settings, shares, weights)
     install(app, parts)
     # The first one's handler of answers runs last: it logs the answer as it is sent.
     observability.register(app, settings, services.readiness)
@@ -298,16 +299,22 @@ def create_app(
         app.before_request(_refuse_below_a_path)
     limits.register(app, parts.rate_limits)
     register_conventions(app, settings)
-    api = make_api(app, limits.published(settings))
+    api = make_api(app, limits.published(settings, weights))
     problems.register(app)
     for blueprint in BLUEPRINTS:
         api.register_blueprint(blueprint)
     app.register_blueprint(health)
-    document = openapi.Document(api)
-    openapi.register(app, document)
-    docs.register(app, document)
+    docs.register(app, openapi.register(app, api))
     pages.register(app)
     return app
+
+
+def _weights() -> Mapping[str, Weight]:
+    """Return the weight of each operation, and of pages that weigh more than a call."""
+    return {
+        **limits.PAGES,
+        **{f"{one.name}.{view}": w for one in BLUEPRINTS for view, w in one.weights.items()},
+    }
 
 
 def read_files() -> None:
@@ -370,8 +377,10 @@ def _refuse_below_a_path() -> Response | None:
     return problems.unlisted(HTTPStatus.MISDIRECTED_REQUEST, said("request.below_path"))
 
 
-def _parts(services: Services, settings: Settings, shares: ThreadShares) -> Context:
-    rate_limits = limits.RateLimits(settings)
+def _parts(
+    services: Services, settings: Settings, shares: ThreadShares, weights: Mapping[str, Weight]
+) -> Context:
+    rate_limits = limits.RateLimits(settings, weights)
     listener = RedisListener(settings.redis_url) if settings.redis_url else None
     waiting = Waiting(shares.waiting, listener)
     return Context(

@@ -27,6 +27,7 @@ from service.api.conventions.paging import listed
 from service.api.conventions.responses import json_response
 from service.api.operation import Call, InviteHeaders, Token, blueprint, operation
 from service.application.calls import Caller
+from service.application.quotas import BY_EVENTS, Weight
 
 audit = blueprint(
     "audit",
@@ -51,6 +52,7 @@ def _check_sealed(caller: Caller, game_id: UUID) -> None:
     refuses=("not-found", "sealed"),
     headers=(InviteHeaders,),
     replica=True,
+    weight=BY_EVENTS,
 )
 def move(call: Call, game_id: UUID, seq: int) -> Response:
     """
@@ -73,6 +75,7 @@ def move(call: Call, game_id: UUID, seq: int) -> Response:
     token=Token.NEEDED,
     refuses=("not-found", "not-seated", "forbidden", "not-your-turn", "game-over"),
     headers=(InviteHeaders,),
+    weight=BY_EVENTS,
 )
 def reasons(call: Call, game_id: UUID) -> Response:
     """
@@ -92,6 +95,7 @@ def reasons(call: Call, game_id: UUID) -> Response:
     refuses=("not-found", "unknown-card"),
     headers=(InviteHeaders,),
     replica=True,
+    weight=BY_EVENTS,
 )
 def card(call: Call, game_id: UUID, card: str) -> Response:
     """
@@ -111,6 +115,7 @@ def card(call: Call, game_id: UUID, card: str) -> Response:
     refuses=("not-found", "sealed"),
     headers=(InviteHeaders,),
     replica=True,
+    weight=BY_EVENTS,
 )
 def knowledge(call: Call, game_id: UUID) -> Response:
     """
@@ -133,6 +138,7 @@ def knowledge(call: Call, game_id: UUID) -> Response:
     refuses=("not-found", "not-seated"),
     headers=(InviteHeaders,),
     replica=True,
+    weight=BY_EVENTS,
 )
 def readings(call: Call, game_id: UUID) -> Response:
     """
@@ -158,6 +164,7 @@ def readings(call: Call, game_id: UUID) -> Response:
     ),
     headers=(InviteHeaders,),
     admits=_check_sealed,
+    weight=Weight(calls=50, grows=BY_EVENTS.grows),
 )
 def what_if(call: Call, game_id: UUID) -> Response:
     """
@@ -182,6 +189,7 @@ statistics = blueprint(
     answer=ShufflesSchema,
     token=Token.IGNORED,
     replica=True,
+    weight=Weight(calls=5),
 )
 def shuffles(_call: Call) -> Response:
     """
@@ -202,6 +210,7 @@ def shuffles(_call: Call) -> Response:
     token=Token.NEEDED,
     refuses=("forbidden",),
     replica=True,
+    weight=Weight(calls=5),
 )
 def blind_choices(call: Call) -> Response:
     """

@@ -39,6 +39,7 @@ from service.api.operation import (
     operation,
 )
 from service.application.disputes.commands import Accusation, DisputeCall
+from service.application.quotas import BY_EVENTS, Weight
 from service.domain.dispute import Charge, Vote
 
 disputes = blueprint("disputes", __name__, "Accusations, findings, referees, votes and rulings.")
@@ -61,6 +62,7 @@ DISPUTE = "/disputes/<uuid:dispute_id>"
     headers=(InviteHeaders,),
     location="/v1/disputes/{id}",
     most_bytes=STATEMENT_BYTES,
+    weight=Weight(calls=20, grows=BY_EVENTS.grows),
 )
 def open_dispute(call: Call, game_id: UUID) -> Response:
     """
@@ -90,6 +92,7 @@ def open_dispute(call: Call, game_id: UUID) -> Response:
     refuses=("not-found",),
     headers=(InviteHeaders,),
     replica=True,
+    weight=BY_EVENTS,
 )
 def list_disputes(call: Call, game_id: UUID) -> Response:
     """
@@ -111,6 +114,7 @@ def list_disputes(call: Call, game_id: UUID) -> Response:
     answer=DisputePageSchema,
     headers=(InviteHeaders,),
     replica=True,
+    weight=BY_EVENTS,
 )
 def list_all_disputes(call: Call) -> Response:
     """
@@ -136,6 +140,7 @@ def list_all_disputes(call: Call) -> Response:
     answer=DisputeSchema,
     refuses=("not-found",),
     headers=(InviteHeaders,),
+    weight=BY_EVENTS,
 )
 def dispute(call: Call, dispute_id: UUID) -> Response:
     """
@@ -161,6 +166,7 @@ def _command(part: str, body: type[Schema], *, most_bytes: int = BODY_BYTES) -> 
         refuses=("not-found", "forbidden"),
         headers=(InviteHeaders,),
         most_bytes=most_bytes,
+        weight=BY_EVENTS,
     )
 
 
@@ -243,6 +249,7 @@ def appeal(call: Call, dispute_id: UUID) -> Response:
     scope=Scope.READ,
     refuses=("not-found", "forbidden", "unavailable"),
     headers=(InviteHeaders,),
+    weight=BY_EVENTS,
 )
 def collusion(call: Call, dispute_id: UUID) -> Response:
     """

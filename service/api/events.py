@@ -48,6 +48,7 @@ from service.api.parsing import malformed
 from service.application.calls import Caller
 from service.application.errors import check_known
 from service.application.games.entry import GameEntry
+from service.application.quotas import BY_EVENTS
 from service.replay.sentences import said
 from service.runtime import tracing
 
@@ -67,6 +68,7 @@ PAGE_EVENTS = 1000
     produces=(JSON, NDJSON),
     refuses=("not-found", "unknown-version"),
     headers=(InviteHeaders,),
+    weight=BY_EVENTS,
 )
 def list_events(call: Call, game_id: UUID) -> Response:
     """
@@ -107,6 +109,7 @@ def list_events(call: Call, game_id: UUID) -> Response:
     answer=OpeningsSchema,
     refuses=("not-found",),
     headers=(InviteHeaders,),
+    weight=BY_EVENTS,
 )
 def openings(call: Call, game_id: UUID) -> Response:
     """
@@ -126,6 +129,7 @@ def openings(call: Call, game_id: UUID) -> Response:
     produces=(PLAIN,),
     refuses=("not-found",),
     headers=(InviteHeaders,),
+    weight=BY_EVENTS,
 )
 def receipt(call: Call, game_id: UUID) -> Response:
     """
@@ -155,6 +159,7 @@ replay = blueprint("replay", __name__, "Replays of games: frames with captions, 
     refuses=("not-found", "sealed"),
     headers=(InviteHeaders,),
     replica=True,
+    weight=BY_EVENTS,
 )
 def frames(call: Call, game_id: UUID) -> Response:
     """
@@ -181,6 +186,7 @@ def frames(call: Call, game_id: UUID) -> Response:
     refuses=("not-found", "sealed"),
     headers=(InviteHeaders,),
     replica=True,
+    weight=BY_EVENTS,
 )
 def transcript(call: Call, game_id: UUID) -> Response:
     """
@@ -203,6 +209,7 @@ def transcript(call: Call, game_id: UUID) -> Response:
     refuses=("not-found", "sealed"),
     headers=(InviteHeaders,),
     replica=True,
+    weight=BY_EVENTS,
 )
 def picture(call: Call, game_id: UUID) -> Response:
     """
@@ -255,6 +262,7 @@ MAX_TRACED = 32
     produces=(EVENT_STREAM,),
     refuses=("not-found", "unknown-version"),
     headers=(InviteHeaders, ResumeHeaders),
+    weight=BY_EVENTS,
 )
 def follow(call: Call, game_id: UUID) -> Response:
     """

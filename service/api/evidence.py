@@ -23,7 +23,7 @@ from service.api.operation import Call, InviteHeaders, Token, blueprint, operati
 from service.api.parsing import caller_address, check_encoding, copy_body, malformed
 from service.application.errors import Refusal, invalid, not_found
 from service.application.games.uploads import Upload
-from service.application.quotas import Slots
+from service.application.quotas import BY_EVENTS, LIGHT, Slots, Weight
 from service.replay.sentences import said
 from service.shx.tlog.notes import from_text_field
 from service.shx.tlog.tiles import parse_tile
@@ -101,6 +101,7 @@ _UPLOAD = {
     refuses=("not-found", "sealed"),
     headers=(InviteHeaders,),
     replica=True,
+    weight=BY_EVENTS,
 )
 def audit(call: Call, game_id: UUID) -> Response:
     """
@@ -128,6 +129,7 @@ def audit(call: Call, game_id: UUID) -> Response:
     refuses=("not-found", "not-seated"),
     headers=(InviteHeaders,),
     replica=True,
+    weight=BY_EVENTS,
 )
 def bundle(call: Call, game_id: UUID) -> Response:
     """
@@ -155,6 +157,7 @@ def bundle(call: Call, game_id: UUID) -> Response:
         "unavailable",
     ),
     doc={"requestBody": _UPLOAD},
+    weight=Weight(calls=50, per_address=60),
 )
 def verify(_call: Call) -> Response:
     """
@@ -232,6 +235,7 @@ def _single(raw: bytes) -> Upload:
     "/keys",
     answer=ServerKeysSchema,
     token=Token.IGNORED,
+    weight=LIGHT,
 )
 def keys(_call: Call) -> Response:
     """
@@ -298,6 +302,7 @@ CHECKPOINT_SECONDS = 2
     produces=(PLAIN,),
     token=Token.IGNORED,
     refuses=("not-found",),
+    weight=LIGHT,
 )
 def checkpoint(_call: Call) -> Response:
     """
@@ -320,6 +325,7 @@ def checkpoint(_call: Call) -> Response:
     produces=(PLAIN,),
     token=Token.IGNORED,
     refuses=("not-found",),
+    weight=LIGHT,
 )
 def proof(call: Call) -> Response:
     """
@@ -341,6 +347,7 @@ def proof(call: Call) -> Response:
     produces=(OCTETS,),
     token=Token.IGNORED,
     refuses=("not-found",),
+    weight=LIGHT,
 )
 def tile(_call: Call, level: str, rest: str) -> Response:
     """

@@ -31,6 +31,7 @@ from service.api.operation import (
 )
 from service.api.parsing import present_notes
 from service.application.calls import Caller
+from service.application.quotas import BY_EVENTS, BY_SEATS
 from service.store.games import GameFilter
 
 games = blueprint("games", __name__, "Games: one hand each, from the shuffle to the shithead.")
@@ -71,6 +72,7 @@ def hand_filters(call: Call) -> dict[str, Any]:
     refuses=("not-found",),
     headers=(InviteHeaders,),
     replica=True,
+    weight=BY_SEATS,
 )
 def list_games(call: Call) -> Response:
     """
@@ -105,6 +107,7 @@ def list_games(call: Call) -> Response:
     refuses=("not-found", "sealed"),
     headers=(InviteHeaders,),
     tagged=True,
+    weight=BY_EVENTS,
 )
 def game(call: Call, game_id: UUID) -> Response:
     """
@@ -143,6 +146,7 @@ def game(call: Call, game_id: UUID) -> Response:
     tagged=True,
     deferred=True,
     admits=_check_seat,
+    weight=BY_EVENTS,
 )
 def move(call: Call, game_id: UUID) -> Response:
     """
@@ -174,6 +178,7 @@ def move(call: Call, game_id: UUID) -> Response:
     tagged=True,
     deferred=True,
     admits=_check_seat,
+    weight=BY_EVENTS,
 )
 def entropy(call: Call, game_id: UUID) -> Response:
     """
@@ -208,6 +213,7 @@ def entropy(call: Call, game_id: UUID) -> Response:
     location=MOVED,
     tagged=True,
     admits=_check_seat,
+    weight=BY_EVENTS,
 )
 def lost_move(call: Call, game_id: UUID) -> Response:
     """
@@ -236,6 +242,7 @@ def lost_move(call: Call, game_id: UUID) -> Response:
     refuses=MOVE_REFUSALS,
     headers=(InviteHeaders,),
     tagged=True,
+    weight=BY_EVENTS,
 )
 def back(call: Call, game_id: UUID) -> Response:
     """

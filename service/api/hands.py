@@ -24,7 +24,7 @@ from service.api.parsing import caller_address
 from service.api.problems import PROBLEMS
 from service.application.calls import Caller
 from service.application.errors import Refusal
-from service.application.quotas import Limit, limited_by
+from service.application.quotas import Limit, Weight, limited_by
 from service.replay.sentences import said
 from service.store.games import GameFilter
 
@@ -43,6 +43,7 @@ hands = blueprint("hands", __name__, "The hands of a player in bulk.")
     refuses=("not-found",),
     headers=(InviteHeaders,),
     streamed=True,
+    weight=Weight(calls=20, grows="slots while it is sent"),
 )
 def list_hands(call: Call, player_id: UUID) -> Response:
     """
@@ -65,6 +66,7 @@ def list_hands(call: Call, player_id: UUID) -> Response:
     token=Token.NEEDED,
     refuses=("forbidden", "not-found"),
     streamed=True,
+    weight=Weight(calls=20, grows="slots while it is sent"),
 )
 def pack_hands(call: Call, player_id: UUID) -> Response:
     """

@@ -8,101 +8,25 @@ import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from functools import cache
-from typing import Any
+from typing import Any, Final
 from uuid import UUID
 
 from flask import Flask, Response
 from limits import RateLimitItemPerMinute
 from limits.storage import RedisStorage
 from limits.strategies import FixedWindowRateLimiter
-from msgspec import Struct
 from redis import RedisError
 
 from service.api.parsing import caller_address, present_notes, present_request
 from service.application.errors import Refusal
-from service.application.quotas import HELD, QUOTAS, SEATS_OF_AN_EVENT, Slots
+from service.application.quotas import EVENTS_OF_A_CALL, HELD, LIGHT, QUOTAS, Slots, Weight
 from service.job_queue import client_of, giving_up_after
 from service.replay.sentences import Sentence, said
 from service.runtime.addresses import uses_sentinel
 from service.runtime.config import Settings
 
-ENDPOINT_LIMITS = {
-    "players.register": 1200,
-    "players.recover": 60,
-    "evidence.verify": 60,
-    "webhooks.set_webhook": 60,
-}
-"""Requests a minute from one address to expensive endpoints; Redis counts for all processes."""
-
-PLAYER_ENDPOINT_LIMITS = {"webhooks.set_webhook": (6, "limit.webhooks")}
-"""
-Requests a minute of one player, refused ones too, and the sentence of the refusal; Redis counts.
-
-Each webhook that is set sends pings, asked for or not.
-"""
-
-EVENTS_OF_A_CALL = 4
-"""Events of work that weigh as much as a call: either takes about a millisecond of a processor."""
-
-
-class Weight(Struct, frozen=True, kw_only=True):
-    """What a call of an operation counts for in the limits of address and player."""
-
-    calls: int = 1
-    grows: str | None = None
-
-
-_SEATS = Weight(grows=f"a call for each {SEATS_OF_AN_EVENT * EVENTS_OF_A_CALL} seats in the rows")
-_EVENTS = Weight(
-    grows=f"a call for each {EVENTS_OF_A_CALL} events that have to be processed: none of a game "
-    "that the process has in memory"
-)
-
-
-def _weights(weight: Weight, module: str, *names: str) -> dict[str, Weight]:
-    return {f"{module}.{name}": weight for name in names}
-
-
-WEIGHTS: Mapping[str, Weight] = {
-    **_weights(_EVENTS, "audit", "card", "knowledge", "move", "readings", "reasons"),
-    **_weights(Weight(calls=50, grows=_EVENTS.grows), "audit", "what_if"),
-    **_weights(Weight(), "bots", "list_bots"),
-    **_weights(_EVENTS, "disputes", "appeal", "collusion", "dispute", "hand_in", "judge"),
-    **_weights(_EVENTS, "disputes", "list_all_disputes", "list_disputes", "say", "vote"),
-    **_weights(Weight(calls=20, grows=_EVENTS.grows), "disputes", "open_dispute"),
-    **_weights(_EVENTS, "events", "list_events", "openings", "receipt"),
-    **_weights(_EVENTS, "evidence", "audit", "bundle"),
-    **_weights(Weight(), "evidence", "keys"),
-    **_weights(Weight(calls=50), "evidence", "verify"),
-    **_weights(_EVENTS, "games", "back", "entropy", "game", "lost_move", "move"),
-    **_weights(_SEATS, "games", "list_games"),
-    **_weights(
-        Weight(calls=20, grows="slots while it is sent"), "hands", "list_hands", "pack_hands"
-    ),
-    **_weights(Weight(), "log", "checkpoint", "proof", "tile"),
-    **_weights(Weight(), "notes", "delete_note", "keep_note", "list_notes"),
-    **_weights(_SEATS, "own_stream", "follow_own"),
-    **_weights(Weight(), "players", "block", "erase", "list_blocks", "me", "player", "recover"),
-    **_weights(Weight(), "players", "register", "rename", "renew_recovery"),
-    **_weights(Weight(), "players", "unblock"),
-    **_weights(Weight(), "ratings", "list_ratings"),
-    **_weights(_EVENTS, "replay", "frames", "picture", "transcript"),
-    **_weights(_EVENTS, "rulesets", "differences", "list_rulesets", "ruleset"),
-    **_weights(Weight(), "rulesets", "settings_schema"),
-    **_weights(Weight(calls=20), "rulesets", "make_ruleset"),
-    **_weights(Weight(), "seeks", "get_seek", "list_seeks", "renew_seek", "withdraw_seek"),
-    **_weights(Weight(calls=5), "seeks", "post_seek"),
-    **_weights(Weight(calls=5), "statistics", "blind_choices", "shuffles"),
-    **_weights(_EVENTS, "stream", "follow"),
-    **_weights(Weight(), "tables", "change_seat", "close", "end_invitation", "invite", "leave"),
-    **_weights(Weight(), "tables", "key_changes", "list_invitations", "list_sent", "table"),
-    **_weights(_SEATS, "tables", "list_tables"),
-    **_weights(Weight(calls=5), "tables", "deal", "open_table", "sit"),
-    **_weights(Weight(), "tokens", "end", "issue", "list_tokens", "present"),
-    **_weights(Weight(), "webhooks", "end_webhook", "set_webhook", "show_webhook"),
-    **_weights(Weight(calls=30), "docs", "schemas"),
-}
-"""The weight of every operation, without which it cannot be registered; pages weigh one call."""
+PAGES: Final[Mapping[str, Weight]] = {"docs.schemas": Weight(calls=30)}
+"""The weights of pages that weigh more than a call; those of operations stand beside them."""
 
 UNLIMITED = frozenset({"health.alive", "health.ready", "metrics"})
 """Endpoints for monitoring, which are never limited."""
@@ -155,8 +79,9 @@ class FixedWindows:
 class RateLimits:
     """The rate limits of one process; without `rate_limits` in the settings nothing is counted."""
 
-    def __init__(self, settings: Settings) -> None:
+    def __init__(self, settings: Settings, weights: Mapping[str, Weight] = PAGES) -> None:
         self._enabled = settings.rate_limits
+        self.weights = weights
         self._per_address = settings.calls_per_address
         self._per_player = settings.calls_per_token
         self._windows = FixedWindows()
@@ -169,11 +94,11 @@ class RateLimits:
         endpoint = present_request().endpoint or ""
         if not self._enabled or endpoint in UNLIMITED:
             return
-        address = caller_address()
-        calls = _calls_of(endpoint)
-        self._count_call("address", f"address {address}", self._per_address, "limit.address", calls)
-        limit = ENDPOINT_LIMITS.get(endpoint)
-        if limit is not None:
+        address, weight = caller_address(), self.weights.get(endpoint, LIGHT)
+        key = f"address {address}"
+        self._count_call("address", key, self._per_address, "limit.address", weight.calls)
+        if weight.per_address is not None:
+            limit = weight.per_address
             self._count_endpoint("operation", endpoint, address, limit, "limit.operation")
 
     def count_player(self, player: UUID) -> None:
@@ -185,10 +110,10 @@ class RateLimits:
         """
         if self._enabled:
             endpoint = present_request().endpoint or ""
-            calls = _calls_of(endpoint)
-            self._count_call("player", player.int, self._per_player, "limit.player", calls)
-            if endpoint in PLAYER_ENDPOINT_LIMITS:
-                limit, code = PLAYER_ENDPOINT_LIMITS[endpoint]
+            weight = self.weights.get(endpoint, LIGHT)
+            self._count_call("player", player.int, self._per_player, "limit.player", weight.calls)
+            if weight.per_player is not None:
+                limit, code = weight.per_player
                 self._count_endpoint("player-operation", endpoint, str(player), limit, code)
 
     def weighed(
@@ -287,18 +212,20 @@ def _policies(limits: tuple[tuple[str, int], ...]) -> str:
     return ", ".join(f'"{name}";q={limit};w={WINDOW_SECONDS}' for name, limit in limits)
 
 
-def published(settings: Settings) -> dict[str, Any]:
+def published(settings: Settings, weights: Mapping[str, Weight]) -> dict[str, Any]:
     """Return the limits of a server, as `x-limits` of the API document states them."""
     requests = [
         {"policy": "address", "requests": settings.calls_per_address},
         {"policy": "player", "requests": settings.calls_per_token},
         *(
-            {"policy": "operation", "operation": name, "requests": limit}
-            for name, limit in ENDPOINT_LIMITS.items()
+            {"policy": "operation", "operation": name, "requests": weight.per_address}
+            for name, weight in weights.items()
+            if weight.per_address is not None
         ),
         *(
-            {"policy": "player-operation", "operation": name, "requests": limit}
-            for name, (limit, _) in PLAYER_ENDPOINT_LIMITS.items()
+            {"policy": "player-operation", "operation": name, "requests": weight.per_player[0]}
+            for name, weight in weights.items()
+            if weight.per_player is not None
         ),
     ]
     return {
@@ -320,32 +247,24 @@ def published(settings: Settings) -> dict[str, Any]:
     }
 
 
-def limits_of(endpoint: str, *, has_player: bool) -> dict[str, Any]:
+def limits_of(weight: Weight, *, has_player: bool) -> dict[str, Any]:
     """
     Return the limits that count the calls of an operation, as `x-limits` of the operation states.
-
-    Raises KeyError for an operation without a weight.
 
     The numbers of `address` and `player` are those of the server, in `x-limits` of the document.
     """
     counted = ["address", *(["player"] if has_player else [])]
-    weight = WEIGHTS[endpoint]
     found: dict[str, Any] = {
         "counted_by": counted,
         "weight": {"calls": weight.calls, "grows": weight.grows},
     }
-    if endpoint in ENDPOINT_LIMITS:
+    if weight.per_address is not None:
         counted.append("operation")
-        found["requests"], found["seconds"] = ENDPOINT_LIMITS[endpoint], WINDOW_SECONDS
-    if endpoint in PLAYER_ENDPOINT_LIMITS:
+        found["requests"], found["seconds"] = weight.per_address, WINDOW_SECONDS
+    if weight.per_player is not None:
         counted.append("player-operation")
-        found["player_requests"], _ = PLAYER_ENDPOINT_LIMITS[endpoint]
+        found["player_requests"], _ = weight.per_player
     return found
-
-
-def _calls_of(endpoint: str) -> int:
-    weight = WEIGHTS.get(endpoint)
-    return 1 if weight is None else weight.calls
 
 
 def _rate_limited(detail: Sentence, seconds: float) -> Refusal:

@@ -12,6 +12,7 @@ from service.api.context import services
 from service.api.conventions.caching import private
 from service.api.conventions.responses import json_response
 from service.api.operation import Call, InviteHeaders, Token, blueprint, operation
+from service.application.quotas import LIGHT
 
 notes = blueprint("notes", __name__, "Notes on events: outside the record, and never evidence.")
 
@@ -26,6 +27,7 @@ NOTES = "/games/<uuid:game_id>/notes"
     token=Token.NEEDED,
     refuses=("not-found",),
     headers=(InviteHeaders,),
+    weight=LIGHT,
 )
 def list_notes(call: Call, game_id: UUID) -> Response:
     """
@@ -47,6 +49,7 @@ def list_notes(call: Call, game_id: UUID) -> Response:
     scope=Scope.PLAY,
     refuses=("not-found", "sealed", "not-seated", "limit-reached"),
     headers=(InviteHeaders,),
+    weight=LIGHT,
 )
 def keep_note(call: Call, game_id: UUID, seq: int) -> Response:
     """
@@ -69,6 +72,7 @@ def keep_note(call: Call, game_id: UUID, seq: int) -> Response:
     scope=Scope.PLAY,
     refuses=("not-found",),
     headers=(InviteHeaders,),
+    weight=LIGHT,
 )
 def delete_note(call: Call, game_id: UUID, seq: int) -> Response:
     """

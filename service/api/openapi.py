@@ -336,15 +336,16 @@ def refusals(call: Json) -> list[str]:
     return [code for codes in lists for code in codes.split(", ") if code in PROBLEMS]
 
 
-def register(app: Flask, document: Document) -> None:
-    """Serve the document of an application whose operations are all registered."""
-    routes = Blueprint("openapi", __name__)
+def register(app: Flask, api: ApiDocument) -> Document:
+    """Serve and return the document of an application whose operations are all registered."""
+    document, routes = Document(api), Blueprint("openapi", __name__)
 
     @routes.get("/v1/openapi.json")
     def openapi() -> Response:
         return revalidated(Response(document.text, content_type=JSON))
 
     app.register_blueprint(routes)
+    return document
 
 
 _OPTIONS = orjson.OPT_NON_STR_KEYS

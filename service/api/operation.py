@@ -63,7 +63,7 @@ from service.api.parsing import (
 )
 from service.application.calls import Caller, Idempotency, RegisteredPlayer
 from service.application.errors import Fault, Refusal, first_of, invalid_body, missing_scope
-from service.application.quotas import limited_by
+from service.application.quotas import Weight, limited_by
 from service.application.request import RequestRead
 from service.replay.sentences import said
 from service.store.replica import from_replica
@@ -188,7 +188,9 @@ class Call(Struct, frozen=True, kw_only=True):
 
 def blueprint(name: str, import_name: str, description: str) -> flask_smorest.Blueprint:
     """Return a group of operations under /v1, with its description in the document."""
-    return flask_smorest.Blueprint(name, import_name, url_prefix="/v1", description=description)
+    made = flask_smorest.Blueprint(name, import_name, url_prefix="/v1", description=description)
+    made.weights = {}  # by the name of the function
+    return made
 
 
 def operation(
@@ -197,6 +199,7 @@ def operation(
     rule: str,
     *,
     answer: type[Schema] | None,
+    weight: Weight,
     status: int = 200,
     body: type[Schema] | None = None,
     query: type[Schema] = Closed,
@@ -230,7 +233,8 @@ def operation(
     validating. The answers of a `deprecated` operation say so.
     """
     query_schema, body_schema = query(), None if body is None else body()
-    is_secret = answer is not None and not _SECRETS.isdisjoint(answer().fields)
+    fields_of_answer = {} if answer is None else answer().fields
+    is_secret = not _SECRETS.isdisjoint(fields_of_answer)
     no_query = _loaded_empty(query_schema)
     is_conditional = method == "GET" and EVENT_STREAM not in produces and not streamed
     finished: Callable[[Response], Response] = (
@@ -238,7 +242,7 @@ def operation(
     )
     if deprecated is not None:
         finished = _with_its_end(finished, deprecated)
-    is_paged = "next" in _fields_of(answer) and not _PAGES.isdisjoint(query_schema.fields)
+    is_paged = "next" in fields_of_answer and not _PAGES.isdisjoint(query_schema.fields)
     sent = _answer_headers(
         repeats,
         location,
@@ -305,12 +309,14 @@ def operation(
                         raise
                     return finished(change_response(first, status))
 
-        name = f"{blueprint.name}.{view.__name__}"
+        blueprint.weights[view.__name__] = weight
         answered = from_replica()(answer_request) if replica else answer_request
-        described["x-limits"] = limits_of(name, has_player=token is not Token.IGNORED)
+        described["x-limits"] = limits_of(weight, has_player=token is not Token.IGNORED)
         if body is not None:
             described["x-limits"]["body_bytes"] = most_bytes
-        documented = blueprint.doc(operationId=name, **described)(answered)
+        documented = blueprint.doc(operationId=f"{blueprint.name}.{view.__name__}", **described)(
+            answered
+        )
         blueprint.route(rule, methods=[method], parameters=_path_parameters(rule))(documented)
         return view
 
@@ -485,12 +491,7 @@ def _with_its_end(
     return finished_with_its_end
 
 
-def _fields_of(answer: type[Schema] | None) -> Mapping[str, Any]:
-    return {} if answer is None else answer().fields
-
-
-_PAGES = frozenset({"cursor", "after", "from_"})
-"""The parameters that name where a page of a list begins."""
+_PAGES = frozenset({"cursor", "after", "from_"})  # where a page of a list begins
 
 
 def _named(*names: str) -> dict[str, str]:
@@ -575,8 +576,7 @@ _PATH_PARAMETERS: Mapping[str, str] = {
 }
 """Every parameter of a path, with its description in the document."""
 
-_SECRETS = frozenset({"token", "recovery", "invite"})
-"""Fields of answers that are never compressed."""
+_SECRETS = frozenset({"token", "recovery", "invite"})  # answers with them are never compressed
 
 _STRING = {"type": "string"}
 

@@ -41,6 +41,7 @@ from service.api.parsing import malformed
 from service.application.calls import Caller
 from service.application.games.entry import GameEntry
 from service.application.notices import Notice, Open, Sent, Wanted, is_news, open_at, position_of
+from service.application.quotas import BY_SEATS
 from service.replay.sentences import said
 
 own_stream = blueprint("own_stream", __name__, "What concerns the caller, as it happens.")
@@ -67,6 +68,7 @@ BLIND_SECONDS: Final = 1.0
     token=Token.NEEDED,
     refuses=("not-found",),
     headers=(InviteHeaders,),
+    weight=BY_SEATS,
 )
 def follow_own(call: Call) -> Response:
     """

@@ -24,6 +24,7 @@ from service.api.context import services
 from service.api.conventions.caching import private, shared
 from service.api.conventions.responses import json_response, page
 from service.api.operation import Call, Repeats, Token, blueprint, operation
+from service.application.quotas import LIGHT, Weight
 
 players = blueprint(
     "players", __name__, "Players: registration, profiles, recovery codes and blocks."
@@ -41,6 +42,7 @@ players = blueprint(
     repeats=Repeats.REFUSED,
     refuses=("rate-limited",),
     location="/v1/players/{id}",
+    weight=Weight(per_address=1200),
 )
 def register(call: Call) -> Response:
     """
@@ -52,7 +54,7 @@ def register(call: Call) -> Response:
     return private(json_response(services().players.register(call.body["name"]), 201))
 
 
-@operation(players, "GET", "/players/me", answer=OwnPlayerSchema, token=Token.NEEDED)
+@operation(players, "GET", "/players/me", answer=OwnPlayerSchema, token=Token.NEEDED, weight=LIGHT)
 def me(call: Call) -> Response:
     """
     Return the caller's profile, with the open tables that the caller hosts or sits at.
@@ -70,6 +72,7 @@ def me(call: Call) -> Response:
     answer=OwnPlayerSchema,
     token=Token.NEEDED,
     scope=Scope.ACCOUNT,
+    weight=LIGHT,
 )
 def rename(call: Call) -> Response:
     """
@@ -87,6 +90,7 @@ def rename(call: Call) -> Response:
     answer=PlayerSchema,
     token=Token.IGNORED,
     refuses=("not-found",),
+    weight=LIGHT,
 )
 def player(_call: Call, player_id: UUID) -> Response:
     """
@@ -108,6 +112,7 @@ def player(_call: Call, player_id: UUID) -> Response:
     scope=Scope.ACCOUNT,
     repeats=Repeats.REFUSED,
     refuses=("forbidden",),
+    weight=LIGHT,
 )
 def renew_recovery(call: Call) -> Response:
     """
@@ -130,6 +135,7 @@ def renew_recovery(call: Call) -> Response:
     token=Token.IGNORED,
     repeats=Repeats.REFUSED,
     refuses=("unauthorized", "rate-limited"),
+    weight=Weight(per_address=60),
 )
 def recover(call: Call) -> Response:
     """
@@ -145,7 +151,7 @@ def recover(call: Call) -> Response:
 BLOCKS = "/players/me/blocks"
 
 
-@operation(players, "GET", BLOCKS, answer=BlockPageSchema, token=Token.NEEDED)
+@operation(players, "GET", BLOCKS, answer=BlockPageSchema, token=Token.NEEDED, weight=LIGHT)
 def list_blocks(call: Call) -> Response:
     """
     List the players whom the caller blocks, newest first.
@@ -163,6 +169,7 @@ def list_blocks(call: Call) -> Response:
     token=Token.NEEDED,
     scope=Scope.ACCOUNT,
     refuses=("not-found", "forbidden", "limit-reached"),
+    weight=LIGHT,
 )
 def block(call: Call, player_id: UUID) -> Response:
     """
@@ -183,6 +190,7 @@ def block(call: Call, player_id: UUID) -> Response:
     token=Token.NEEDED,
     scope=Scope.ACCOUNT,
     refuses=("not-found",),
+    weight=LIGHT,
 )
 def unblock(call: Call, player_id: UUID) -> Response:
     """
@@ -203,6 +211,7 @@ def unblock(call: Call, player_id: UUID) -> Response:
     token=Token.NEEDED,
     scope=Scope.ACCOUNT,
     refuses=("forbidden", "hand-running"),
+    weight=LIGHT,
 )
 def erase(call: Call) -> Response:
     """

@@ -9,6 +9,7 @@ from service.api.context import services
 from service.api.conventions.caching import shared
 from service.api.conventions.responses import json_response
 from service.api.operation import Call, Token, blueprint, operation
+from service.application.quotas import LIGHT
 
 ratings = blueprint("ratings", __name__, "Ratings of players and bots, by ruleset.")
 
@@ -22,6 +23,7 @@ ratings = blueprint("ratings", __name__, "Ratings of players and bots, by rulese
     token=Token.IGNORED,
     refuses=("not-found",),
     replica=True,
+    weight=LIGHT,
 )
 def list_ratings(call: Call) -> Response:
     """

@@ -24,13 +24,16 @@ from service.api.operation import Call, Repeats, Token, blueprint, operation
 from service.api.pages import strings
 from service.api.parsing import caller_address
 from service.application.errors import invalid
+from service.application.quotas import BY_EVENTS, LIGHT, Weight
 from service.bots.registry import bots as registered
 from service.replay.sentences import said
 
 bots = blueprint("bots", __name__, "Bots that can take a seat.")
 
 
-@operation(bots, "GET", "/bots", query=PageQuery, answer=BotPageSchema, token=Token.IGNORED)
+@operation(
+    bots, "GET", "/bots", query=PageQuery, answer=BotPageSchema, token=Token.IGNORED, weight=LIGHT
+)
 def list_bots(call: Call) -> Response:
     """
     List the bots, weakest first.
@@ -63,6 +66,7 @@ rulesets = blueprint(
     query=PageQuery,
     answer=RulesetPageSchema,
     token=Token.IGNORED,
+    weight=BY_EVENTS,
 )
 def list_rulesets(call: Call) -> Response:
     """
@@ -87,6 +91,7 @@ def list_rulesets(call: Call) -> Response:
     repeats=Repeats.ANSWERED,
     refuses=("ruleset-refused", "limit-reached"),
     location="/v1/rulesets/{id}",
+    weight=Weight(calls=20),
 )
 def make_ruleset(call: Call) -> Response:
     """
@@ -108,7 +113,9 @@ def make_ruleset(call: Call) -> Response:
     )
 
 
-@operation(rulesets, "GET", "/rulesets/schema", answer=JsonSchemaSchema, token=Token.IGNORED)
+@operation(
+    rulesets, "GET", "/rulesets/schema", answer=JsonSchemaSchema, token=Token.IGNORED, weight=LIGHT
+)
 def settings_schema(_call: Call) -> Response:
     """
     Return the JSON Schema of the settings of a ruleset.
@@ -125,6 +132,7 @@ def settings_schema(_call: Call) -> Response:
     answer=RulesetSchema,
     token=Token.IGNORED,
     refuses=("not-found",),
+    weight=BY_EVENTS,
 )
 def ruleset(_call: Call, ruleset_id: str) -> Response:
     """
@@ -143,6 +151,7 @@ def ruleset(_call: Call, ruleset_id: str) -> Response:
     answer=DifferencePageSchema,
     token=Token.IGNORED,
     refuses=("not-found",),
+    weight=BY_EVENTS,
 )
 def differences(call: Call, ruleset_id: str) -> Response:
     """

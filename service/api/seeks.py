@@ -15,6 +15,7 @@ from service.api.conventions.caching import private
 from service.api.conventions.idempotency import change_response
 from service.api.conventions.responses import json_response
 from service.api.operation import Call, Repeats, Token, blueprint, operation
+from service.application.quotas import LIGHT, Weight
 from service.application.tables.seeks import SeekRequest
 from service.domain.events import Clock, Entropy
 from service.store.seeks import SeekConditions
@@ -36,6 +37,7 @@ SEEK = "/seeks/<uuid:seek_id>"
     repeats=Repeats.ANSWERED,
     refuses=("cannot-deal", "ruleset-refused", "limit-reached"),
     location="/v1/seeks/{id}",
+    weight=Weight(calls=5),
 )
 def post_seek(call: Call) -> Response:
     """
@@ -62,7 +64,7 @@ def post_seek(call: Call) -> Response:
     return change_response(services().seeks.post(call.by, wanted, call.repeat))
 
 
-@operation(seeks, "GET", "/seeks", query=AfterQuery, answer=SeeksSchema)
+@operation(seeks, "GET", "/seeks", query=AfterQuery, answer=SeeksSchema, weight=LIGHT)
 def list_seeks(call: Call) -> Response:
     """
     List the caller's seeks, and the conditions on which players wait for a table.
@@ -75,7 +77,9 @@ def list_seeks(call: Call) -> Response:
     return private(json_response({"mine": mine, "open": waiting, "next": following}))
 
 
-@operation(seeks, "GET", SEEK, answer=SeekSchema, token=Token.NEEDED, refuses=("not-found",))
+@operation(
+    seeks, "GET", SEEK, answer=SeekSchema, token=Token.NEEDED, refuses=("not-found",), weight=LIGHT
+)
 def get_seek(call: Call, seek_id: UUID) -> Response:
     """
     Return a seek of the caller.
@@ -94,6 +98,7 @@ def get_seek(call: Call, seek_id: UUID) -> Response:
     token=Token.NEEDED,
     scope=Scope.PLAY,
     refuses=("not-found", "seek-over"),
+    weight=LIGHT,
 )
 def renew_seek(call: Call, seek_id: UUID) -> Response:
     """
@@ -112,6 +117,7 @@ def renew_seek(call: Call, seek_id: UUID) -> Response:
     token=Token.NEEDED,
     scope=Scope.PLAY,
     refuses=("not-found", "seek-over"),
+    weight=LIGHT,
 )
 def withdraw_seek(call: Call, seek_id: UUID) -> Response:
     """

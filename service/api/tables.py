@@ -42,6 +42,7 @@ from service.api.operation import (
     blueprint,
     operation,
 )
+from service.application.quotas import BY_SEATS, LIGHT, Weight
 from service.application.tables.record import TableRequest
 from service.domain.events import Clock, Entropy
 
@@ -64,6 +65,7 @@ TABLE = "/tables/<uuid:table_id>"
     headers=(InviteHeaders,),
     location="/v1/tables/{id}",
     tagged=True,
+    weight=Weight(calls=5),
 )
 def open_table(call: Call) -> Response:
     """
@@ -108,6 +110,7 @@ def _request(body: Mapping[str, Any]) -> TableRequest:
     refuses=("not-found",),
     headers=(InviteHeaders,),
     replica=True,
+    weight=BY_SEATS,
 )
 def list_tables(call: Call) -> Response:
     """
@@ -140,6 +143,7 @@ def list_tables(call: Call) -> Response:
     refuses=("not-found",),
     headers=(InviteHeaders,),
     tagged=True,
+    weight=LIGHT,
 )
 def table(call: Call, table_id: UUID) -> Response:
     """
@@ -178,6 +182,7 @@ def table(call: Call, table_id: UUID) -> Response:
     headers=(InviteHeaders,),
     location="/v1/tables/{id}",
     tagged=True,
+    weight=Weight(calls=5),
 )
 def sit(call: Call, table_id: UUID) -> Response:
     """
@@ -211,6 +216,7 @@ def sit(call: Call, table_id: UUID) -> Response:
     refuses=("not-found", "not-seated", "hand-running", "bad-signature", "forbidden"),
     headers=(InviteHeaders,),
     tagged=True,
+    weight=LIGHT,
 )
 def change_seat(call: Call, table_id: UUID) -> Response:
     """
@@ -233,6 +239,7 @@ def change_seat(call: Call, table_id: UUID) -> Response:
     refuses=("not-found",),
     headers=(InviteHeaders,),
     replica=True,
+    weight=LIGHT,
 )
 def key_changes(call: Call, table_id: UUID) -> Response:
     """
@@ -256,6 +263,7 @@ def key_changes(call: Call, table_id: UUID) -> Response:
     scope=Scope.PLAY,
     refuses=("not-found", "not-seated", "hand-running"),
     headers=(InviteHeaders,),
+    weight=LIGHT,
 )
 def leave(call: Call, table_id: UUID) -> Response:
     """
@@ -277,6 +285,7 @@ def leave(call: Call, table_id: UUID) -> Response:
     scope=Scope.PLAY,
     refuses=("not-found", "forbidden", "stale-version", "hand-running"),
     headers=(InviteHeaders, MatchHeaders),
+    weight=LIGHT,
 )
 def close(call: Call, table_id: UUID) -> Response:
     """
@@ -305,6 +314,7 @@ def close(call: Call, table_id: UUID) -> Response:
     headers=(InviteHeaders,),
     location="/v1/games/{game[id]}",
     tagged=True,
+    weight=Weight(calls=5),
 )
 def deal(call: Call, table_id: UUID) -> Response:
     """
@@ -327,6 +337,7 @@ INVITATIONS = f"{TABLE}/invitations"
     query=AfterQuery,
     answer=InvitationPageSchema,
     token=Token.NEEDED,
+    weight=LIGHT,
 )
 def list_invitations(call: Call) -> Response:
     """
@@ -350,6 +361,7 @@ def list_invitations(call: Call) -> Response:
     token=Token.NEEDED,
     refuses=("not-found", "forbidden"),
     headers=(InviteHeaders,),
+    weight=LIGHT,
 )
 def list_sent(call: Call, table_id: UUID) -> Response:
     """
@@ -369,6 +381,7 @@ def list_sent(call: Call, table_id: UUID) -> Response:
     scope=Scope.PLAY,
     refuses=("not-found", "forbidden", "seat-taken", "limit-reached"),
     headers=(InviteHeaders,),
+    weight=LIGHT,
 )
 def invite(call: Call, table_id: UUID, player_id: UUID) -> Response:
     """
@@ -390,6 +403,7 @@ def invite(call: Call, table_id: UUID, player_id: UUID) -> Response:
     scope=Scope.PLAY,
     refuses=("not-found", "forbidden"),
     headers=(InviteHeaders,),
+    weight=LIGHT,
 )
 def end_invitation(call: Call, table_id: UUID, player_id: UUID) -> Response:
     """

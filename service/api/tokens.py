@@ -17,6 +17,7 @@ from service.api.context import bearer_token, services
 from service.api.conventions.caching import private
 from service.api.conventions.responses import json_response, page
 from service.api.operation import Call, Repeats, Token, blueprint, operation
+from service.application.quotas import LIGHT
 from service.application.tokens import TokenRequest
 
 tokens = blueprint("tokens", __name__, "Tokens: several a player, each with scopes and an end.")
@@ -24,7 +25,9 @@ tokens = blueprint("tokens", __name__, "Tokens: several a player, each with scop
 TOKENS = "/players/me/tokens"
 
 
-@operation(tokens, "GET", "/token", answer=PresentTokenSchema, token=Token.NEEDED, scope=None)
+@operation(
+    tokens, "GET", "/token", answer=PresentTokenSchema, token=Token.NEEDED, scope=None, weight=LIGHT
+)
 def present(_call: Call) -> Response:
     """
     Describe the token of the request: its name, scopes, end and player.
@@ -41,6 +44,7 @@ def present(_call: Call) -> Response:
     answer=TokenPageSchema,
     token=Token.NEEDED,
     scope=Scope.ACCOUNT,
+    weight=LIGHT,
 )
 def list_tokens(call: Call) -> Response:
     """
@@ -64,6 +68,7 @@ def list_tokens(call: Call) -> Response:
     repeats=Repeats.REFUSED,
     refuses=("limit-reached",),
     location="/v1/players/me/tokens/{id}",
+    weight=LIGHT,
 )
 def issue(call: Call) -> Response:
     """
@@ -91,6 +96,7 @@ def issue(call: Call) -> Response:
     token=Token.NEEDED,
     scope=Scope.ACCOUNT,
     refuses=("not-found",),
+    weight=LIGHT,
 )
 def end(call: Call, token_id: UUID) -> Response:
     """

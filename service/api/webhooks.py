@@ -11,6 +11,7 @@ from service.api.conventions.caching import private
 from service.api.conventions.responses import json_response
 from service.api.operation import Call, Repeats, Token, blueprint, operation
 from service.api.parsing import caller_address
+from service.application.quotas import LIGHT, Weight
 from service.application.webhooks import WebhookRequest
 
 webhooks = blueprint("webhooks", __name__, "Webhooks: own events as requests to a receiver.")
@@ -28,6 +29,7 @@ WEBHOOK = "/players/me/webhook"
     scope=Scope.ACCOUNT,
     repeats=Repeats.REFUSED,
     refuses=("rate-limited",),
+    weight=Weight(per_address=60, per_player=(6, "limit.webhooks")),
 )
 def set_webhook(call: Call) -> Response:
     """
@@ -57,6 +59,7 @@ def set_webhook(call: Call) -> Response:
     token=Token.NEEDED,
     scope=Scope.ACCOUNT,
     refuses=("not-found",),
+    weight=LIGHT,
 )
 def show_webhook(call: Call) -> Response:
     """
@@ -76,6 +79,7 @@ def show_webhook(call: Call) -> Response:
     token=Token.NEEDED,
     scope=Scope.ACCOUNT,
     refuses=("not-found",),
+    weight=LIGHT,
 )
 def end_webhook(call: Call) -> Response:
     """

@@ -1,4 +1,4 @@
-"""Quotas of a player, work limits of requests and sweeps, slots for expensive work."""
+"""Weights of calls, quotas of a player, work limits, slots for expensive work."""
 
 from __future__ import annotations
 
@@ -34,6 +34,38 @@ MAX_SWAPS: Final = 500
 
 MAX_TABLE_EVENTS: Final = 20_000
 """Events of a table after which no seat is taken or changed: a hand adds two, a pause one."""
+
+
+EVENTS_OF_A_CALL: Final = 4
+"""Events of work that weigh as much as a call: either takes about a millisecond of a processor."""
+
+SEATS_OF_AN_EVENT: Final = 4
+"""Seats in the rows of a list that take as long as one event."""
+
+
+class Weight(Struct, frozen=True, kw_only=True):
+    """
+    What a call of an operation counts for in the limits of address and player.
+
+    `per_address` and `per_player` limit an expensive operation further, in calls a minute; Redis
+    counts them for all processes. Those of a player count refused calls too, and name the sentence
+    of their refusal.
+    """
+
+    calls: int = 1
+    grows: str | None = None
+    per_address: int | None = None
+    per_player: tuple[int, str] | None = None
+
+
+LIGHT: Final = Weight()
+BY_SEATS: Final = Weight(
+    grows=f"a call for each {SEATS_OF_AN_EVENT * EVENTS_OF_A_CALL} seats in the rows"
+)
+BY_EVENTS: Final = Weight(
+    grows=f"a call for each {EVENTS_OF_A_CALL} events that have to be processed: none of a game "
+    "that the process has in memory"
+)
 
 
 class Bound(Struct, frozen=True, kw_only=True):
@@ -212,9 +244,6 @@ LARGE_HAND: Final = 100
 
 EVENTS_PER_CARD: Final = 15
 """Work of listing the moves of a larger hand, in events for each card: enough to need a slot."""
-
-SEATS_OF_AN_EVENT: Final = 4
-"""Seats in the rows of a list that take as long as one event."""
 
 ORDINARY_DECK: Final = 104
 """Number of cards; for a deck n times as large, following its cards costs n times the work."""

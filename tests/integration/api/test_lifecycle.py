@@ -16,8 +16,8 @@ from schemas.players import NothingSchema
 from service.api.app import BLUEPRINTS, create_app
 from service.api.conventions.lifecycle import Deprecated
 from service.api.conventions.responses import json_response
-from service.api.limits import WEIGHTS, Weight
 from service.api.operation import Call, blueprint, operation
+from service.application.quotas import LIGHT
 from service.runtime.config import Settings
 from tests.worlds.api_world import Person, World, make_world
 
@@ -103,8 +103,6 @@ def test_an_operation_that_will_end_says_so(
     world: World, ada: Person, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A made-up one: in the document, and in each of its answers."""
-    weights = {**WEIGHTS, "made-up.ending": Weight()}
-    monkeypatch.setattr("service.api.limits.WEIGHTS", weights)
     made_up = blueprint("made-up", __name__, "Operations that will end")
     since, sunset = datetime(2026, 12, 1, tzinfo=UTC), datetime(2027, 6, 30, tzinfo=UTC)
 
@@ -113,6 +111,7 @@ def test_an_operation_that_will_end_says_so(
         "GET",
         "/made-up",
         answer=NothingSchema,
+        weight=LIGHT,
         deprecated=Deprecated(since=since, sunset=sunset),
     )
     def ending(_call: Call) -> Response:

@@ -5,13 +5,15 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from contextlib import contextmanager
+from inspect import Parameter, signature
 from typing import Any
 
 import pytest
 
 from service.api.app import Application
 from service.api.context import context
-from service.api.limits import REDIS_SLOTS, WEIGHTS, published
+from service.api.limits import PAGES, REDIS_SLOTS, published
+from service.api.operation import operation
 from tests.worlds.api_world import World, make_world, problem_of
 
 
@@ -73,7 +75,7 @@ def test_answers_state_what_is_left_of_each_limit_and_the_document_publishes_the
         # All worlds of a process share one document, so this one's limits are not in it.
         assert world.get("/v1/openapi.json").json["x-limits"].keys() == {"requests", "quotas"}
         with world.app.app_context():
-            limits = published(context().settings)
+            limits = published(context().settings, context().rate_limits.weights)
         assert {"policy": "player", "requests": 2, "seconds": 60} in limits["requests"]
         assert [one for one in limits["quotas"] if one["name"] in ("games", "new_disputes")] == [
             {
@@ -227,8 +229,10 @@ def test_a_list_weighs_by_its_rows_and_their_seats(database_url: str) -> None:
 
 
 def test_every_weight_is_that_of_an_operation_or_a_page(world: World) -> None:
+    """An operation cannot be declared without one; pages weigh a call, but for those listed."""
+    assert signature(operation).parameters["weight"].default is Parameter.empty
     endpoints = {rule.endpoint for rule in world.app.url_map.iter_rules()}
-    assert WEIGHTS.keys() <= endpoints
+    assert PAGES.keys() <= endpoints
     document = world.get("/v1/openapi.json").json
     [call] = [c for c in document["paths"]["/v1/tables"].values() if c.get("operationId") == LIST]
     assert call["x-limits"]["weight"] == {
