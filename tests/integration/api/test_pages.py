@@ -382,13 +382,20 @@ def test_the_site_can_be_installed_and_starts_at_the_lobby(world: World) -> None
 
 def test_every_size_of_text_is_one_of_the_scale() -> None:
     """Sizes relative to a text around are allowed, and those of plots in pixels."""
-    [sizes] = re.findall(r"--tiny.*", STYLES["style.css"])
+    [sizes] = re.findall(r"The only sizes of text.*?\}", STYLES["style.css"], re.DOTALL)
     scale = set(re.findall(r"--(\w+): [^;]*;", sizes))
     for name, text in STYLES.items():
         for size in re.findall(r"font-size: ([^;}]+)", text):
             used = re.findall(r"var\(--(\w+)\)", size)
             assert set(used) <= scale and (used or size.endswith(("em", "px"))), (name, size)
             assert not re.fullmatch(r"[\d.]+rem", size), (name, size)
+
+
+@pytest.mark.parametrize("name", STYLES)
+def test_a_line_of_a_style_sheet_has_one_declaration(name: str) -> None:
+    text = re.sub(r"/\*.*?\*/", "", STYLES[name], flags=re.DOTALL)
+    for line in text.splitlines():
+        assert len(re.findall(r"(?<![\w:.-])[\w-]+: [^;{}]+;", line)) < 2, line
 
 
 @pytest.mark.parametrize("path", ["/nothing", "/rules/nothing", "/docs/nothing", "/problems/x"])
