@@ -28,6 +28,7 @@ from service.domain.decide import decide
 from service.domain.events import Event
 from service.domain.evolve import evolve
 from service.domain.game import Game, new_game
+from service.features import FEATURES
 from service.runtime.config import Settings
 from service.shx.archives import read_zip
 from service.shx.shuffle import Shuffle, derive
@@ -89,7 +90,7 @@ class Service:
     def __post_init__(self) -> None:
         self.services = self._composed()
         settings = Settings(database_url="", keys="", rate_limits=False)
-        self.client = create_app(self.services, settings).test_client()
+        self.client = create_app(FEATURES, self.services, settings).test_client()
         self.tokens = [self._registered(n) for n in range(self.people)]
         self.game = self._dealt()
 

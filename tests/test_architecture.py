@@ -22,7 +22,7 @@ LIBRARIES = {
     "psycopg": {"store", "backup", "local"},
     "redis": {"due_games", "job_queue", "workers", "local", "api", "bootstrap"},
     "rq": {"job_queue", "workers"},
-    "flask": {"api"},
+    "flask": {"api", "wsgi"},
     "a2wsgi": {"api"},
     "click": {"cli"},
     "numpy": {"labs"},

@@ -17,6 +17,8 @@ from rq import Queue
 from rq.serializers import JSONSerializer
 
 from service.bootstrap import Services, services_from
+from service.feature import Feature, sweeps_of
+from service.features import FEATURES
 from service.job_queue import (
     QUEUE,
     SEARCH_QUEUE,
@@ -33,7 +35,6 @@ from workers.jobs import GuardedWorker
 from workers.relay import Relay
 from workers.sequencer import LogSequencer
 from workers.sweeper import Sweeper
-from workers.sweeps import DUE_GAMES, SWEEPS
 
 KINDS = ("worker", "searches", "trials", "webhooks", "relay", "sweeper", "sequencer")
 RETRY_SECONDS = 1.0
@@ -43,7 +44,7 @@ NICENESS = 5
 _NICE_QUEUES = {"trials": TRIALS_QUEUE, "searches": SEARCH_QUEUE, "webhooks": WEBHOOKS_QUEUE}
 
 
-def main(arguments: Sequence[str] | None = None) -> int:
+def main(arguments: Sequence[str] | None = None, *, features: Sequence[Feature] = FEATURES) -> int:
     """Run one process until a signal stops it; return its exit status."""
     words = list(sys.argv[1:] if arguments is None else arguments)
     if len(words) != 1 or words[0] not in KINDS:
@@ -70,10 +71,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return work(settings, stopping, _NICE_QUEUES[words[0]])
     if words[0] == "worker":
         return work(settings, stopping)
-    services = services_from(settings)
+    services, (first, others) = services_from(settings), sweeps_of(features)
     runners: dict[str, Callable[[Services], Relay | Sweeper | LogSequencer]] = {
         "relay": Relay,
-        "sweeper": lambda found: Sweeper(found, first=DUE_GAMES, others=SWEEPS),
+        "sweeper": lambda found: Sweeper(found, first=first, others=others),
         "sequencer": LogSequencer,
     }
     runners[words[0]](services).run(stopping.is_set)

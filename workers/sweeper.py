@@ -7,7 +7,6 @@ import threading
 import time
 from collections.abc import Callable, Sequence
 from concurrent.futures import Executor, ThreadPoolExecutor
-from dataclasses import dataclass
 from typing import Final
 
 import structlog
@@ -15,6 +14,7 @@ import structlog
 from service.application.availability import AGAIN_SECONDS
 from service.application.quotas import Slice
 from service.bootstrap import Services
+from service.feature import Sweep
 from service.runtime.telemetry import (
     ROUNDS,
     SWEEP_FAILURES,
@@ -35,26 +35,6 @@ REST: Final = 3.0
 
 FIRST_AFTER: Final = 30.0
 """Longest time from the start to the first slice of a sweep: one that kills starts no loop."""
-
-Work = Callable[[Slice], int]
-"""Does a slice of the work; returns the number of rows, `Slice.rows` if more may be left."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Sweep:
-    """
-    Periodic work on shared tables, with all of its bounds.
-
-    A slice that used up its rows or seconds is followed by the next after a rest; after one that
-    failed the pause is the period, doubled with each further failure up to `longest_pause`.
-    """
-
-    name: str  # in metrics and logs
-    period: float  # seconds from one slice to the next if nothing is left
-    seconds: float  # of a slice; work that is done row by row ends after the row
-    rows: int  # of a slice
-    longest_pause: float  # seconds
-    begin: Callable[[Services], Work]
 
 
 class Sweeper:

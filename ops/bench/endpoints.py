@@ -34,6 +34,7 @@ from service.api.app import api_shares, create_app
 from service.api.bodies import GRACE_SECONDS
 from service.application.quotas import Slots
 from service.bootstrap import services_from
+from service.features import FEATURES
 from service.job_queue import WITHIN_SECONDS
 from service.runtime.config import Settings
 from service.store.migrate import migrate
@@ -200,7 +201,7 @@ class Bench:
 def _new_process(settings: Settings) -> Iterator[Flask]:
     """Yield an application with empty caches and an open connection, like a new process."""
     services = services_from(settings)
-    app = create_app(services, settings)
+    app = create_app(FEATURES, services, settings)
     app.test_client().get("/readyz")
     try:
         yield app

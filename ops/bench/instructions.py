@@ -115,7 +115,7 @@ def _counted(steps: Callable[[int], None], moves: int) -> None:
 
 def _play() -> Callable[[int], None]:
     """Return a function that makes moves at a table of two seats, with a view before each."""
-    from service.api import wsgi
+    from service import wsgi
 
     app = wsgi.calls()
     tokens = [_call(app, "POST", "/v1/players", {"name": f"P{seat}"})["token"] for seat in (0, 1)]

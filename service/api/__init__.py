@@ -7,6 +7,6 @@ and `problems`; the endpoints: `games`, `hands`, `tables`, `seeks`, `players`, `
 of all answers; live events: `long_poll`, `following`, `audience` and `own_stream`, `stream_server`,
 `stream_slots`, `call_threads`; `limits`, `bodies`, `multipart`, `connections` and `observability`;
 `openapi` and `answer_headers`, `docs`, `link_previews` and `pages`; `app` puts them together,
-`wsgi` and `server` run it.
+`server` and `service/wsgi.py` run it.
 Scripts and styles are in `static/`, templates in `templates/`.
 """

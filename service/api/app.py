@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from http import HTTPStatus
@@ -17,7 +17,6 @@ from werkzeug.routing import MapAdapter, Rule
 
 from service.api import docs, limits, observability, openapi, pages, problems
 from service.api.audience import Audience
-from service.api.audit import audit, statistics
 from service.api.bodies import Application as WsgiApplication
 from service.api.bodies import BodySlots, Environ, RequestBodies, StartResponse
 from service.api.call_threads import CallThreads
@@ -26,32 +25,19 @@ from service.api.context import Context, install, services
 from service.api.conventions.compression import register_compression
 from service.api.conventions.registration import register_conventions
 from service.api.conventions.responses import json_response
-from service.api.disputes import disputes
-from service.api.events import events, replay, stream
-from service.api.evidence import evidence, log
-from service.api.games import games
-from service.api.hands import hands
 from service.api.limits import LongGames
 from service.api.long_poll import RedisListener, Waiting
-from service.api.notes import notes
 from service.api.openapi import make_api
-from service.api.own_stream import own_stream
 from service.api.parsing import (
     caller_address,
     forwarded_address,
     malformed,
     present_request,
 )
-from service.api.players import players
-from service.api.ratings import ratings
-from service.api.rulesets import bots, rulesets
-from service.api.seeks import seeks
 from service.api.stream_slots import StreamSlots
-from service.api.tables import tables
-from service.api.tokens import tokens
-from service.api.webhooks import webhooks
 from service.application.quotas import Slots, Weight
 from service.bootstrap import Services, services_from
+from service.feature import Feature, quotas_of, weights_of
 from service.job_queue import client_of, giving_up_after
 from service.replay.sentences import said
 from service.rulesets.catalogue import catalogue, known_by_name
@@ -191,26 +177,6 @@ def _fresh(response: Response) -> Response:
     return response
 
 
-BLUEPRINTS = (
-    *(
-        players,
-        hands,
-        tokens,
-        own_stream,
-        webhooks,
-        rulesets,
-        bots,
-        tables,
-        seeks,
-        games,
-        events,
-        stream,
-        replay,
-    ),
-    *(evidence, audit, notes, disputes, statistics, ratings, log),
-)
-
-
 MAX_VERIFICATIONS = 4
 """Concurrent verifications in a process; a large log takes seconds and about 400 MB."""
 
@@ -263,13 +229,16 @@ def streaming_shares(settings: Settings) -> ThreadShares:
 
 
 def create_app(
+    features: Sequence[Feature],
     services: Services | None = None,
     settings: Settings | None = None,
     shares_of: Callable[[Settings], ThreadShares] = api_shares,
     process: str = "api",
 ) -> Flask:
     """
-    Return the application; without arguments it is configured from the environment.
+    Return the application with the operations of some features.
+
+    Without further arguments it is configured from the environment.
 
     The server calls this once in every process, after the fork, so that no connection is
     shared between processes. `process` is its name in traces.
@@ -288,7 +257,7 @@ def create_app(
     app.config["MAX_CONTENT_LENGTH"] = settings.max_body_bytes
     app.url_map.merge_slashes = False  # a redirect would be an undocumented answer
     _wrap(app, settings, shares)
-    weights = _weights()
+    weights = {**limits.PAGES, **weights_of(features)}
     parts = _parts(services, settings, shares, weights)
     install(app, parts)
     # The first one's handler of answers runs last: it logs the answer as it is sent.
@@ -299,22 +268,14 @@ def create_app(
         app.before_request(_refuse_below_a_path)
     limits.register(app, parts.rate_limits)
     register_conventions(app, settings)
-    api = make_api(app, limits.published(settings, weights))
+    api = make_api(app, limits.published(settings, weights, quotas_of(features)))
     problems.register(app)
-    for blueprint in BLUEPRINTS:
+    for blueprint in [group for feature in features for group in feature.operations]:
         api.register_blueprint(blueprint)
     app.register_blueprint(health)
     docs.register(app, openapi.register(app, api))
     pages.register(app)
     return app
-
-
-def _weights() -> Mapping[str, Weight]:
-    """Return the weight of each operation, and of pages that weigh more than a call."""
-    return {
-        **limits.PAGES,
-        **{f"{one.name}.{view}": w for one in BLUEPRINTS for view, w in one.weights.items()},
-    }
 
 
 def read_files() -> None:
@@ -325,9 +286,9 @@ def read_files() -> None:
     model()
 
 
-def create_stream_app() -> Flask:
+def create_stream_app(features: Sequence[Feature]) -> Flask:
     """Return the application of the stream process, which also serves all other operations."""
-    return create_app(shares_of=streaming_shares, process="streams")
+    return create_app(features, shares_of=streaming_shares, process="streams")
 
 
 def _wrap(app: Application, settings: Settings, shares: ThreadShares) -> None:

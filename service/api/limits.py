@@ -19,7 +19,7 @@ from redis import RedisError
 
 from service.api.parsing import caller_address, present_notes, present_request
 from service.application.errors import Refusal
-from service.application.quotas import EVENTS_OF_A_CALL, HELD, LIGHT, QUOTAS, Slots, Weight
+from service.application.quotas import EVENTS_OF_A_CALL, LIGHT, Bound, Slots, Weight
 from service.job_queue import client_of, giving_up_after
 from service.replay.sentences import Sentence, said
 from service.runtime.addresses import uses_sentinel
@@ -212,7 +212,9 @@ def _policies(limits: tuple[tuple[str, int], ...]) -> str:
     return ", ".join(f'"{name}";q={limit};w={WINDOW_SECONDS}' for name, limit in limits)
 
 
-def published(settings: Settings, weights: Mapping[str, Weight]) -> dict[str, Any]:
+def published(
+    settings: Settings, weights: Mapping[str, Weight], quotas: Mapping[str, Bound]
+) -> dict[str, Any]:
     """Return the limits of a server, as `x-limits` of the API document states them."""
     requests = [
         {"policy": "address", "requests": settings.calls_per_address},
@@ -242,7 +244,7 @@ def published(settings: Settings, weights: Mapping[str, Weight]) -> dict[str, An
                 "seconds": bound.seconds,
                 "problem": bound.problem,
             }
-            for name, bound in ({k.value: b for k, b in QUOTAS.items()} | dict(HELD)).items()
+            for name, bound in quotas.items()
         ],
     }
 

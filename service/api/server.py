@@ -1,7 +1,7 @@
 """
 The parent of the API or stream processes: granian, which also replaces processes that hang.
 
-    python -m service.api.server NAME SECONDS START [options of granian] service.api.wsgi:calls
+    python -m service.api.server NAME SECONDS START [options of granian] service.wsgi:calls
 
 NAME is the label in metrics. A process without a sign of life for SECONDS is killed, and a new one
 without any for START seconds.

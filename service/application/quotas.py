@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 import time
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from contextvars import ContextVar
 from datetime import datetime, timedelta
@@ -16,12 +16,11 @@ from msgspec import Struct
 
 from service.application.errors import Refusal
 from service.domain.commands import Seat
-from service.domain.dispute_rules import MAX_RECEIPTS, MAX_REFEREES, MAX_STATEMENTS
 from service.domain.game import Game
 from service.replay.sentences import said
 from service.store.directory import PlayerRepository
 from service.store.events import Quota, QuotaKind
-from service.store.games import MAX_READINGS, MAX_REFUSALS
+from service.store.games import MAX_READINGS
 
 DAY: Final = 24 * 3600
 HOUR: Final = 3600
@@ -89,10 +88,6 @@ def _bound(
     )
 
 
-def _held(of: str, most: int, counts: str, *rows: str, problem: str | None = "forbidden") -> Bound:
-    return Bound(of=of, most=most, counts=counts, rows=rows, problem=problem)
-
-
 QUOTAS: Final[dict[QuotaKind, Bound]] = {
     QuotaKind.TABLES: _bound("player", 200, "open tables of the host", "tables", "table_seats"),
     QuotaKind.NEW_TABLES: _bound("player", 1000, "tables opened", "tables", seconds=DAY),
@@ -124,33 +119,10 @@ QUOTAS: Final[dict[QuotaKind, Bound]] = {
 }
 """What a player may leave behind or hold open in the database; a commit counts it."""
 
-HELD: Final[Mapping[str, Bound]] = {
-    "streams_of_address": Bound(
-        of="address", most=MAX_STREAMS_OF_ADDRESS, counts="open streams", problem="rate-limited"
-    ),
-    "streams_of_player": Bound(
-        of="player", most=MAX_STREAMS_OF_PLAYER, counts="open streams", problem="rate-limited"
-    ),
-    "statements": _held("side and dispute", MAX_STATEMENTS, "statements", "dispute_texts"),
-    "receipts": _held("side and dispute", MAX_RECEIPTS, "receipts handed in"),
-    "referees": _held(
-        "dispute", MAX_REFEREES, "offers to judge, with a reason each", "dispute_referees"
-    ),
-    "refused_attempts": _held(
-        "seat and hand", MAX_REFUSALS, "refused moves; later ones are not recorded", problem=None
-    ),
-    "webhooks": _held(
-        "player",
-        1,
-        "webhook; a new one replaces it",
-        "webhooks",
-        "webhook_deliveries",
-        problem=None,
-    ),
-    "swaps": _bound("seat and hand", MAX_SWAPS, "exchanges of cards"),
-    "table_events": _bound("table", MAX_TABLE_EVENTS, "events; then no seat is taken or changed"),
-}
-"""Bounds that are counted elsewhere: in memory, by the rules of a dispute, a table or a hand."""
+
+def bounds(*kinds: QuotaKind) -> dict[str, Bound]:
+    """Return the quotas of some kinds by name, for the feature that they belong to."""
+    return {kind.value: QUOTAS[kind] for kind in kinds}
 
 
 def quota_of(

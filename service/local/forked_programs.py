@@ -33,7 +33,7 @@ import setproctitle
 
 from service.runtime.telemetry import SHARED_FOLDER
 
-PRELOADED = ("service.api.server", "service.api.wsgi", "workers.main", f"{__package__}.preload")
+PRELOADED = ("service.api.server", "service.wsgi", "workers.main", f"{__package__}.preload")
 """The modules of all programs; the last one prepares the fork server for its forks."""
 
 PARENT = "PARENT_PROCESS_ID"

@@ -435,7 +435,7 @@ def _web_servers(settings: Settings) -> list[Program]:
 
     def served(name: str, app: str, port: int, *interface: str) -> Program:
         arguments = [name, str(HUNG_SECONDS), str(START_SECONDS), *server]
-        arguments += ["--port", str(port), *interface, f"service.api.wsgi:{app}"]
+        arguments += ["--port", str(port), *interface, f"service.wsgi:{app}"]
         return Program(name=name, module="service.api.server", arguments=arguments)
 
     sizes = ["--workers", str(settings.api_processes)]

@@ -81,7 +81,7 @@ DATABASE_SLOW = Gauge(
 
 WEBHOOK_JOBS = Counter("shithead_webhook_jobs", "Jobs of webhooks, by outcome", ["outcome"])
 
-WEBHOOKS = Gauge(
+WEBHOOKS_IN_USE = Gauge(
     "shithead_webhooks",
     "Webhooks that are not off: all, and those whose last request failed",
     ["which"],

@@ -21,6 +21,7 @@ from schemathesis.python._constants.orchestrator import build_constants_pool
 
 from service.api.app import create_app
 from service.api.conventions.media_types import NDJSON, ZIP
+from service.features import FEATURES
 from service.runtime.config import Settings
 from tests.examples import examples, stride
 from tests.worlds.api_world import Person, World, make_world
@@ -145,7 +146,9 @@ def playground(module_database_url: str) -> Iterator[Playground]:
 
 def _application() -> Flask:
     """Return an application without a database, for the list of its calls."""
-    return create_app(unconnected(), Settings(database_url="postgresql://", rate_limits=False))
+    return create_app(
+        FEATURES, unconnected(), Settings(database_url="postgresql://", rate_limits=False)
+    )
 
 
 def _calls() -> list[str]:

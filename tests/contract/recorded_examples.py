@@ -31,6 +31,7 @@ from service.application.errors import Refusal
 from service.application.quotas import QUOTAS
 from service.bootstrap import Services
 from service.domain.dispute import Periods
+from service.features import FEATURES
 from service.keys import Keyring
 from service.replay.sentences import said
 from service.runtime.config import Settings
@@ -112,7 +113,7 @@ def service(database_url: str) -> Iterator[Recorder]:
         rate_limits=False,
         api_threads=2,
     )
-    yield Recorder(services=services, app=create_app(services, settings))
+    yield Recorder(services=services, app=create_app(FEATURES, services, settings))
     services.close()
 
 
@@ -544,7 +545,7 @@ def _further_problems(recorder: Recorder, people: dict[str, Any]) -> None:
     with patch.dict(QUOTAS, [numbered(QuotaKind.TABLES, 2)]):
         recorder.refused("limit-reached", "POST", "/v1/tables", PLAIN, by=eve)
     few = Settings(database_url="", origin=ORIGIN, rate_limits=True, calls_per_address=1)
-    client = create_app(recorder.services, few).test_client()
+    client = create_app(FEATURES, recorder.services, few).test_client()
     held_off = [client.get("/v1/bots") for _ in range(2)][-1]
     assert held_off.status_code == 429
     recorder.problems["rate-limited"] = held_off.json

@@ -24,6 +24,11 @@ from service.api.observability import Asking
 from service.application.calls import RegisteredPlayer
 from service.application.quotas import Slice
 from service.bootstrap import Services
+from service.feature import Sweep
+from service.features.disputes import unanswered
+from service.features.games import stuck
+from service.features.upkeep import measures
+from service.features.webhooks import measures as webhook_measures
 from service.keys import load_or_create
 from service.local import up
 from service.local.processes import make_folder
@@ -44,8 +49,7 @@ from tests.worlds.api_world import Person, make_world
 from tests.worlds.fake_world import Deployment, one_move, open_game, sliced
 from workers.relay import Relay
 from workers.sequencer import ArchiveAge
-from workers.sweeper import Sweep, SweepTurns
-from workers.sweeps import measures, stuck, unanswered
+from workers.sweeper import SweepTurns
 
 pytestmark = pytest.mark.heavy
 
@@ -229,7 +233,7 @@ def test_webhooks_that_no_process_sends_raise_an_alert_and_one_that_does_ends_it
     services = world.services
 
     def fires() -> bool:
-        sliced(measures, services)()
+        sliced(webhook_measures, services)()
         return firing({}, readings(REGISTRY), alert, tmp_path)
 
     with receiver() as local, psycopg.connect(own_url, autocommit=True) as owner:
@@ -245,7 +249,7 @@ def test_webhooks_that_no_process_sends_raise_an_alert_and_one_that_does_ends_it
         assert not fires()
         [(player, claim)] = services.webhooks.claim()
         assert services.webhooks.deliver(player, claim) == "on"
-        sliced(measures, services)()
+        sliced(webhook_measures, services)()
         assert readings(REGISTRY)["shithead_webhooks_lag_seconds{}"][1] == 0, "it is due later"
     services.close()
 
@@ -260,7 +264,7 @@ def test_receivers_that_all_fail_raise_an_alert_and_those_of_a_few_players_do_no
     def fires() -> bool:
         for player, claim in services.webhooks.claim():
             services.webhooks.deliver(player, claim)
-        sliced(measures, services)()
+        sliced(webhook_measures, services)()
         return firing({}, readings(REGISTRY), alert, tmp_path)
 
     with receiver() as local:

@@ -14,6 +14,8 @@ from prometheus_client import REGISTRY
 
 from service.application.calls import RegisteredPlayer
 from service.bootstrap import Services
+from service.features.games import DUE_GAMES
+from service.features.upkeep import TOPICS, measures
 from service.public_log.sequencer import SignatureBacklog
 from service.public_log.witness_client import RemoteWitness
 from service.shx.tlog.checkpoint import Cosigner
@@ -23,7 +25,6 @@ from tests.worlds.memory_log import MemoryLog
 from workers.relay import Relay
 from workers.sequencer import LogSequencer
 from workers.sweeper import Sweeper
-from workers.sweeps import DUE_GAMES, TOPICS, measures
 
 WITNESS = Cosigner(name="w.example/1", key=Ed25519PrivateKey.from_private_bytes(b"w" * 32))
 

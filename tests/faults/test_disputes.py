@@ -19,6 +19,8 @@ from service.application.disputes.record import DISPUTES, DisputeRecord
 from service.application.errors import Refusal
 from service.bootstrap import Services
 from service.domain.dispute import Charge, DisputeState, Vote
+from service.features.disputes import due_disputes
+from service.features.statistics import counts
 from service.job_queue import QUEUE, RedisNotifier, connect
 from service.shx.receipts import vote_commitment
 from service.store.disputes import STATISTICS_TOPIC
@@ -34,8 +36,6 @@ from tests.worlds.fake_world import (
     version_of,
 )
 from workers import jobs
-from workers.sweeps import disputes as due_disputes
-from workers.sweeps import statistics
 
 HOUR = 3600
 SALT = b"s" * 32
@@ -345,7 +345,7 @@ def test_a_game_that_cannot_be_counted_delays_no_other(
     other = open_game(services, ada, ({"bot": "lowest"}, {"bot": "greedy"}))
     play_out(services, other)
     deployment.world.wait(3)
-    count = sliced(statistics, services, rows=1)
+    count = sliced(counts, services, rows=1)
     assert [count(), count()] == [1, 1]
     assert list(services.statistics.uncounted(limit=9)) == [broken]
     assert [d.game for d in services.directory.shuffled_decks(after=None, limit=9)] == [other]

@@ -14,6 +14,7 @@ from service.application.calls import Caller, RegisteredPlayer
 from service.application.errors import Refusal
 from service.bootstrap import Services
 from service.domain.events import Clock
+from service.features.games import idle_games
 from tests.worlds.fake_world import (
     Deployment,
     assert_sound,
@@ -26,7 +27,6 @@ from tests.worlds.fake_world import (
     types_of,
     version_of,
 )
-from workers.sweeps import idle_games
 
 IDLE = timedelta(days=30)
 

@@ -15,6 +15,8 @@ from service.application.tables.record import NEXT_HAND, TableRecord, deals_at
 from service.bootstrap import Services
 from service.domain.events import Clock, Entropy
 from service.domain.table import TableStatus
+from service.features.sweeping import AGAIN_AFTER
+from service.features.tables import ready_tables
 from service.store.events import Commit
 from tests.worlds.fake_world import (
     Deployment,
@@ -27,7 +29,6 @@ from tests.worlds.fake_world import (
     post,
     sliced,
 )
-from workers.sweeps import AGAIN_AFTER, ready_tables
 
 WAIT = NEXT_HAND.total_seconds()
 
@@ -137,7 +138,7 @@ def test_a_worker_that_dies_leaves_neither_two_hands_nor_none(
 def test_the_sweeper_repeats_a_lost_job(series: Series, monkeypatch: pytest.MonkeyPatch) -> None:
     series.end_hand()
     wake, clock = sliced(ready_tables, series.services), [1000.0]
-    monkeypatch.setattr("workers.sweeps.time.monotonic", lambda: clock[0])
+    monkeypatch.setattr("service.features.sweeping.time.monotonic", lambda: clock[0])
     assert wake() == 0
     series.wait()
     for woken in (1, 0):

@@ -16,6 +16,8 @@ from service.application.games.schedule import end_of_wait
 from service.application.quotas import Slice
 from service.bootstrap import Services
 from service.domain.events import Clock, Entropy
+from service.feature import Sweep
+from service.features.games import due_games
 from service.shx.canonical import format_time, parse_time
 from tests.worlds.fake_world import (
     Deployment,
@@ -27,8 +29,7 @@ from tests.worlds.fake_world import (
     types_of,
     version_of,
 )
-from workers.sweeper import Sweep, Sweeper
-from workers.sweeps import due_games
+from workers.sweeper import Sweeper
 
 OUTAGE = timedelta(seconds=0.3)
 AWAY = 5.0

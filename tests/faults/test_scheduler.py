@@ -20,13 +20,16 @@ from structlog.testing import capture_logs
 from service.application.quotas import Slice
 from service.bootstrap import Services
 from service.domain.events import Clock as TurnClock
+from service.feature import Sweep, Work, sweeps_of
+from service.features import FEATURES
 from service.rulesets.catalogue import catalogue
 from service.store.database import Database
 from service.store.events import StoreError
 from tests.running import wait_for
 from tests.worlds.fake_world import Wakes, open_game, person, services_over, types_of
-from workers.sweeper import AT_ONCE, FIRST_AFTER, Sweep, Sweeper, Work
-from workers.sweeps import DUE_GAMES, SWEEPS
+from workers.sweeper import AT_ONCE, FIRST_AFTER, Sweeper
+
+DUE_GAMES, SWEEPS = sweeps_of(FEATURES)
 
 
 class Clock:

@@ -13,11 +13,12 @@ import pytest
 from service.application.calls import Caller, Idempotency, RegisteredPlayer
 from service.bootstrap import Services
 from service.domain.events import Clock
+from service.features.games import due_games
+from service.features.sweeping import AGAIN_AFTER
 from service.store.events import StoreError
 from tests.worlds.fake_world import Deployment, one_move, open_game, post, sliced, version_of
 from workers import relay as relay_module
 from workers.relay import Relay
-from workers.sweeps import AGAIN_AFTER, due_games
 
 BOTS = ({"bot": "greedy"}, {"bot": "lowest"})
 
@@ -37,7 +38,7 @@ class Stopwatch:
 def stopwatch(monkeypatch: pytest.MonkeyPatch) -> Stopwatch:
     """Return the clock by which the sweeper delays repeated wake-ups."""
     clock = Stopwatch()
-    monkeypatch.setattr("workers.sweeps.time", clock)
+    monkeypatch.setattr("service.features.sweeping.time", clock)
     return clock
 
 

@@ -12,6 +12,7 @@ from service.application.calls import Caller, RegisteredPlayer
 from service.application.errors import Refusal
 from service.bootstrap import Services
 from service.domain.events import Clock, Entropy
+from service.features.games import due_games
 from tests.worlds.fake_world import (
     Deployment,
     Stopped,
@@ -27,7 +28,6 @@ from tests.worlds.fake_world import (
     types_of,
     version_of,
 )
-from workers.sweeps import due_games
 
 CLOCK = Clock(turn_seconds=5, swap_seconds=8)
 

@@ -14,6 +14,7 @@ import pytest
 from psycopg import conninfo
 
 from service.api.app import create_app
+from service.features import FEATURES
 from service.runtime.config import Settings
 from service.store.database import Database
 from service.store.events import StreamConflict
@@ -269,7 +270,7 @@ def _relations(plan: Any) -> Iterator[str]:
 
 def test_hands_are_played_and_replayed_on_both_shards(shards: Shards, tmp_path: Path) -> None:
     settings = Settings(database_url=shards.url, key_file=tmp_path / "keys.json")
-    client = create_app(settings=settings).test_client()
+    client = create_app(FEATURES, settings=settings).test_client()
     token = client.post("/v1/players", json={"name": "Ada"}).get_json()["token"]
     me = {"Authorization": f"Bearer {token}"}
     table = {"ruleset": "shithead", "seats": ["me", {"bot": "lowest"}], "window_seconds": 0}

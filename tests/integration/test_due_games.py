@@ -17,9 +17,10 @@ from service import due_games
 from service.application.quotas import Slice
 from service.bootstrap import Services
 from service.due_games import DueGames
+from service.features import games
 from service.job_queue import QUEUE, RedisNotifier
 from tests.worlds.api_world import World
-from workers import jobs, sweeps
+from workers import jobs
 from workers.main import Worker
 
 
@@ -111,7 +112,7 @@ def test_a_worker_killed_with_the_mark_set_delays_games_by_one_sweep(
     client.delete("rq:queue:bots")  # a worker took the job, and was killed
     services.notifier.wake(second, 1)
     assert waiting(client) == 0
-    sweeps.due_games(services)(Slice(rows=10, seconds=1.0))
+    games.due_games(services)(Slice(rows=10, seconds=1.0))
     run(client)
     assert played == [str(first), str(second)]
 
@@ -125,7 +126,7 @@ def test_a_flushed_redis_delays_a_game_by_one_sweep(
     assert before is not None
     services.notifier.wake(game, before.record.version)
     client.flushall()
-    sweeps.due_games(services)(Slice(rows=10, seconds=1.0))
+    games.due_games(services)(Slice(rows=10, seconds=1.0))
     run(client)
     after = services.game_cache.fresh(game)
     assert after is not None

@@ -14,6 +14,7 @@ import psycopg
 import pytest
 
 from service.api.app import create_app
+from service.features import FEATURES
 from service.local.servers import EmbeddedPostgres, _find_binaries
 from service.runtime.config import Settings
 from service.runtime.telemetry import REPLICA_READS
@@ -155,7 +156,7 @@ def test_reads_outside_of_marked_requests_go_to_the_primary(database: Database) 
 def test_lists_and_replays_are_read_from_the_replica_and_views_are_not(
     settings: Settings,
 ) -> None:
-    client = create_app(settings=settings).test_client()
+    client = create_app(FEATURES, settings=settings).test_client()
     player = client.post("/v1/players", json={"name": "Ada"}).get_json()
     me = {"Authorization": f"Bearer {player['token']}"}
     table = {"ruleset": "shithead", "seats": ["me", {"bot": "lowest"}], "window_seconds": 0}
@@ -172,7 +173,7 @@ def test_a_process_on_a_lagging_replica_is_never_behind_what_another_answered(
     pair: Pair, settings: Settings
 ) -> None:
     """A move is made through one process and read through another."""
-    first, second = (create_app(settings=settings).test_client() for _ in range(2))
+    first, second = (create_app(FEATURES, settings=settings).test_client() for _ in range(2))
     player = first.post("/v1/players", json={"name": "Ada"}).get_json()
     me = {"Authorization": f"Bearer {player['token']}"}
     table = {"ruleset": "shithead", "seats": ["me", {"bot": "lowest"}], "window_seconds": 0}

@@ -7,7 +7,8 @@ from collections.abc import Iterator
 import psycopg
 import pytest
 
-from service.application.quotas import HELD, QUOTAS
+from service.feature import quotas_of
+from service.features import FEATURES
 from tests.contract.conftest import address_of_service
 
 OF_PLAYERS = {"player", "player_id", "host", "owner", "accuser", "author", "reader", "caller"}
@@ -41,14 +42,14 @@ def owner(database_url: str) -> Iterator[psycopg.Connection[tuple[str, ...]]]:
 
 
 def test_every_row_of_a_player_has_a_quota(owner: psycopg.Connection[tuple[str, ...]]) -> None:
-    """A new table that names a player needs a row in `service/application/quotas.py`."""
+    """A new table that names a player needs a quota of its feature."""
     found = owner.execute(
         "SELECT DISTINCT c.table_name, c.column_name FROM information_schema.columns c"
         " JOIN information_schema.tables t USING (table_schema, table_name)"
         " WHERE c.table_schema = 'public' AND c.data_type = 'uuid' AND t.table_type = 'BASE TABLE'"
     ).fetchall()
     of_players = {table for table, column in found if column in OF_PLAYERS} - {"players"}
-    bounded = {table for bound in (*QUOTAS.values(), *HELD.values()) for table in bound.rows}
+    bounded = {table for bound in quotas_of(FEATURES).values() for table in bound.rows}
     assert of_players - bounded == OF_NOBODY_ELSE.keys()
     assert bounded <= {table for table, _ in found}
 

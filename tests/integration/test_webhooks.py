@@ -19,6 +19,8 @@ from rq.serializers import JSONSerializer
 from service.api.context import context
 from service.api.limits import published
 from service.due_games import DueGames
+from service.feature import quotas_of
+from service.features import FEATURES
 from service.job_queue import JOB_SECONDS, QUEUE, WEBHOOKS_QUEUE, client_of
 from service.runtime.receivers import LOOKUPS_OF_ONE
 from tests.changed import replace
@@ -313,7 +315,8 @@ def test_a_webhook_is_set_six_times_a_minute_over_all_processes(
         one.call("PUT", WEBHOOK, json=body) for one, body in zip(both * 4, bodies, strict=True)
     ]
     with worlds[0].app.app_context():  # all worlds of a process share one document
-        listed = published(context().settings, context().rate_limits.weights)["requests"]
+        weights = context().rate_limits.weights
+        listed = published(context().settings, weights, quotas_of(FEATURES))["requests"]
     for world in worlds:
         world.services.close()
     assert [one.status_code for one in answers] == [200, 422, 422, 200, 200, 200, 429, 429]

@@ -13,6 +13,7 @@ from werkzeug.test import Client
 from service.api.app import create_app
 from service.api.openapi import ApiDocument
 from service.bootstrap import Services, services_from
+from service.features import FEATURES
 from service.keys import Keyring
 from service.replay.sentences import Sentence
 from service.runtime.config import Settings
@@ -142,7 +143,7 @@ def make_world(database_url: str, **settings: Any) -> World:
         **{"keys": Keyring.generate().to_text(), "rate_limits": False, **settings},
     )
     services = services_from(chosen)
-    return World(services=services, app=create_app(services, chosen))
+    return World(services=services, app=create_app(FEATURES, services, chosen))
 
 
 def problem_of(answer: Answer) -> str:

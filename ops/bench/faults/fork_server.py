@@ -29,13 +29,14 @@ from ops.bench.faults.limits import JumpingClock
 from ops.bench.faults.steps import Steps
 from service.api.app import create_app
 from service.application.ports import RealWorld
+from service.feature import sweeps_of
+from service.features import FEATURES
 from service.runtime.config import Settings, settings_from
 from workers import jobs
 from workers.main import Worker, work
 from workers.relay import Relay
 from workers.sequencer import LogSequencer
 from workers.sweeper import Sweeper, SweepTurns
-from workers.sweeps import DUE_GAMES, SWEEPS
 
 SLOTS = ("API", "API", "API", "worker", "worker", "relay", "sweeper", "sequencer")
 
@@ -57,7 +58,7 @@ def main() -> None:
     setattr(RealWorld, "now", lambda _world: clock.now())  # noqa: B010 - mypy refuses a new method
     rng = random.Random(seed)
     settings = settings_from()
-    app = create_app(settings=settings)
+    app = create_app(FEATURES, settings=settings)
     jobs.services()
     listening = socket.create_server(("127.0.0.1", port), backlog=256)
     listening.set_inheritable(True)
@@ -113,7 +114,8 @@ def _run(kind: str, steps: Steps, settings: Settings, app: Flask, listening: soc
         case "sweeper":
             listening.close()
             _wrap(SweepTurns, "run", SweepTurns.run, steps)
-            Sweeper(jobs.services(), first=DUE_GAMES, others=SWEEPS).run(lambda: False)
+            first, others = sweeps_of(FEATURES)
+            Sweeper(jobs.services(), first=first, others=others).run(lambda: False)
         case "sequencer":
             listening.close()
             _wrap(LogSequencer, "one_round", LogSequencer.one_round, steps)

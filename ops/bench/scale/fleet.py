@@ -53,9 +53,9 @@ def command_of(kind: str) -> Sequence[str]:
     """Return the command of one kind of process."""
     if kind == "API":
         sizes = ("--workers", "1", "--blocking-threads", "16")
-        return (*_SERVER, "--interface", "wsgi", *sizes, "service.api.wsgi:calls")
+        return (*_SERVER, "--interface", "wsgi", *sizes, "service.wsgi:calls")
     if kind == "streams":
-        return (*_SERVER, *STREAM_INTERFACE, "service.api.wsgi:streams")
+        return (*_SERVER, *STREAM_INTERFACE, "service.wsgi:streams")
     return (sys.executable, "-m", "workers.main", kind)
 
 

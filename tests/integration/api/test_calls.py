@@ -17,6 +17,7 @@ import structlog
 from service.api.app import create_app
 from service.application.handler import Handler
 from service.application.rulesets import Rulemaking
+from service.features import FEATURES
 from service.runtime.config import Settings
 from service.shx.chain import head
 from tests.worlds.api_world import Person, World, make_world, problem_of
@@ -389,7 +390,7 @@ def test_a_custom_ruleset_can_be_created_and_played(database_url: str) -> None:
         world=services.world,
         handler=Handler(services.store, services.answers),
     )
-    world = World(services=services, app=create_app(services, Settings(database_url="")))
+    world = World(services=services, app=create_app(FEATURES, services, Settings(database_url="")))
     ada = world.person()
     body = {"name": "Fives", "base": "shithead", "changes": {"refill": {"size": 5}}}
     key = {"Idempotency-Key": "fives"}

@@ -13,11 +13,13 @@ import pytest
 from flask import Response
 
 from schemas.players import NothingSchema
-from service.api.app import BLUEPRINTS, create_app
+from service.api.app import create_app
 from service.api.conventions.lifecycle import Deprecated
 from service.api.conventions.responses import json_response
 from service.api.operation import Call, blueprint, operation
 from service.application.quotas import LIGHT
+from service.feature import Feature
+from service.features import FEATURES
 from service.runtime.config import Settings
 from tests.worlds.api_world import Person, World, make_world
 
@@ -118,9 +120,9 @@ def test_an_operation_that_will_end_says_so(
         """Answer with nothing."""
         return json_response({})
 
-    monkeypatch.setattr("service.api.app.BLUEPRINTS", (*BLUEPRINTS, made_up))
+    features = (*FEATURES, Feature(name="made-up", operations=(made_up,)))
     settings = Settings(database_url="", keys="", rate_limits=False)
-    client = create_app(world.services, settings).test_client()
+    client = create_app(features, world.services, settings).test_client()
     answer = client.get("/v1/made-up")
     assert answer.status_code == 200
     assert answer.headers["Deprecation"] == f"@{int(since.timestamp())}"

@@ -14,6 +14,8 @@ from service.api.app import Application
 from service.api.context import context
 from service.api.limits import PAGES, REDIS_SLOTS, published
 from service.api.operation import operation
+from service.feature import quotas_of
+from service.features import FEATURES
 from tests.worlds.api_world import World, make_world, problem_of
 
 
@@ -75,7 +77,9 @@ def test_answers_state_what_is_left_of_each_limit_and_the_document_publishes_the
         # All worlds of a process share one document, so this one's limits are not in it.
         assert world.get("/v1/openapi.json").json["x-limits"].keys() == {"requests", "quotas"}
         with world.app.app_context():
-            limits = published(context().settings, context().rate_limits.weights)
+            limits = published(
+                context().settings, context().rate_limits.weights, quotas_of(FEATURES)
+            )
         assert {"policy": "player", "requests": 2, "seconds": 60} in limits["requests"]
         assert [one for one in limits["quotas"] if one["name"] in ("games", "new_disputes")] == [
             {

@@ -29,7 +29,7 @@ def test_a_web_server_that_a_killed_program_left_behind_frees_its_port(
 ) -> None:
     monkeypatch.setattr(up, "_STOP_SECONDS", 0.1)
     (other := tmp_path / "other").mkdir()
-    command = [sys.executable, "-c", HANGS, f"{WEB_SERVER} service.api.wsgi:calls"]
+    command = [sys.executable, "-c", HANGS, f"{WEB_SERVER} service.wsgi:calls"]
     left = subprocess.Popen(command, cwd=tmp_path, stdout=subprocess.PIPE, text=True)
     try:
         assert left.stdout is not None

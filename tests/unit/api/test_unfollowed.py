@@ -14,6 +14,7 @@ from flask.testing import FlaskClient
 from service.api.app import create_app
 from service.application.errors import InvalidHistory
 from service.application.games.record import load
+from service.features import FEATURES
 from service.runtime.config import Settings
 from tests.random_games import Plan, made_game
 from tests.worlds.fake_world import Deployment, SetWorld, lines_of, open_game, person
@@ -45,7 +46,7 @@ def broken(database_url: str) -> Iterator[tuple[UUID, FlaskClient]]:
             "UPDATE events SET line = %s WHERE stream_id = %s AND seq = 1", (repeated, game)
         )
     settings = Settings(database_url="", keys="", rate_limits=False)
-    yield game, create_app(deployment.process(), settings).test_client()
+    yield game, create_app(FEATURES, deployment.process(), settings).test_client()
     deployment.close()
 
 

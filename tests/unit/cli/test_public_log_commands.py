@@ -15,6 +15,7 @@ from service import keys
 from service.api.app import create_app
 from service.application.signing import signers_at
 from service.bootstrap import Services
+from service.features import FEATURES
 from service.keys import KeyFile, Keyring
 from service.runtime.config import Settings
 from service.shx.keys import followed, read_key_list
@@ -43,7 +44,7 @@ def services(log: MemoryLog, database_url: str) -> Iterator[Services]:
 @pytest.fixture
 def url(services: Services) -> Iterator[str]:
     settings = Settings(database_url="postgresql://", rate_limits=False)
-    server = make_server("127.0.0.1", 0, create_app(services, settings), threaded=True)
+    server = make_server("127.0.0.1", 0, create_app(FEATURES, services, settings), threaded=True)
     threading.Thread(target=server.serve_forever, daemon=True).start()
     yield f"http://127.0.0.1:{server.server_port}"
     server.shutdown()

@@ -22,6 +22,7 @@ from werkzeug.serving import make_server
 
 from service.api.app import create_app
 from service.bootstrap import Services
+from service.features import FEATURES
 from service.keys import KeyFile
 from service.public_log.sequencer import Sequencer
 from service.runtime.config import Settings
@@ -46,7 +47,7 @@ class ForgeableService:
         self.keys = keys
         self.services = unconnected(keyring=KeyFile(keys), origin=ORIGIN, log_store=self.log)
         settings = Settings(database_url="postgresql://", rate_limits=False)
-        self._app = create_app(self.services, settings)
+        self._app = create_app(FEATURES, self.services, settings)
         self._settings = settings
         self.forged_app: Any = None
 
@@ -80,7 +81,7 @@ class ForgeableService:
             origin=ORIGIN,
             log_store=log,
         )
-        self.forged_app = create_app(forger, self._settings)
+        self.forged_app = create_app(FEATURES, forger, self._settings)
 
 
 @pytest.fixture

@@ -84,7 +84,7 @@ def test_without_the_extra_the_missing_package_is_named(monkeypatch: pytest.Monk
 def test_without_the_variables_nothing_is_loaded() -> None:
     """All programs are imported and one span is made: there is no exporter and no thread."""
     code = (
-        "import sys, threading, workers.main, service.api.wsgi, service.runtime.telemetry as t;"
+        "import sys, threading, workers.main, service.wsgi, service.runtime.telemetry as t;"
         "from service.runtime import tracing; t.configure_traces('api');"
         "assert tracing.span(tracing.SpanName.COMMIT) is tracing.NOTHING;"
         "assert tracing.context_for_job() is None and not tracing.is_traced();"

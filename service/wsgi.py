@@ -20,6 +20,7 @@ from service.api.app import create_app, create_stream_app
 from service.api.connections import ConnectionLimit
 from service.api.context import Context, context
 from service.api.stream_server import StreamServer
+from service.features import FEATURES
 from service.runtime.heartbeat import show_life
 from service.startup_checks import CannotStart
 
@@ -38,7 +39,7 @@ def calls() -> Flask:
     would delay it for half a minute and be cut off, so they end at once instead.
     """
     show_life()
-    app = _made(create_app)
+    app = _made(partial(create_app, FEATURES))
     _on_stop(partial(_end_waiting, _started(app)))
     return app
 
@@ -51,7 +52,7 @@ def streams() -> StreamServer:
     called later, in the loop.
     """
     show_life()
-    app = _made(create_stream_app)
+    app = _made(partial(create_stream_app, FEATURES))
     parts = _started(app)
     asyncio.get_event_loop().call_soon(_on_stop, partial(_end_waiting, parts))
     return StreamServer(app, parts.waiting, threads=parts.settings.stream_threads)

@@ -1,0 +1,99 @@
+"""
+The features of the service, one literal tuple.
+
+`games`, `tables`, `seeks`, `disputes`, `statistics`, `players`, `webhooks` and `upkeep` declare
+those with work of their own; `sweeping` has parts of sweeps. The others stand in the tuple itself.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from service.api.audit import audit
+from service.api.evidence import evidence, log
+from service.api.hands import hands
+from service.api.notes import notes
+from service.api.own_stream import own_stream
+from service.api.ratings import ratings
+from service.api.rulesets import bots, rulesets
+from service.application.quotas import MAX_STREAMS_OF_ADDRESS, MAX_STREAMS_OF_PLAYER, Bound, bounds
+from service.application.ratings import LEAVES
+from service.application.retention import MANY, Purging
+from service.feature import Feature, Sweep
+from service.features.disputes import DISPUTES
+from service.features.games import GAMES
+from service.features.players import PLAYERS
+from service.features.seeks import SEEKS
+from service.features.statistics import STATISTICS
+from service.features.sweeping import HOUR, MINUTE, purge
+from service.features.tables import TABLES
+from service.features.upkeep import UPKEEP
+from service.features.webhooks import WEBHOOKS
+from service.store.events import QuotaKind
+
+FEATURES: Final = (
+    PLAYERS,
+    Feature(name="hands", operations=(hands,)),
+    Feature(
+        name="own stream",
+        operations=(own_stream,),
+        quotas={
+            "streams_of_address": Bound(
+                of="address",
+                most=MAX_STREAMS_OF_ADDRESS,
+                counts="open streams",
+                problem="rate-limited",
+            ),
+            "streams_of_player": Bound(
+                of="player",
+                most=MAX_STREAMS_OF_PLAYER,
+                counts="open streams",
+                problem="rate-limited",
+            ),
+        },
+    ),
+    WEBHOOKS,
+    Feature(name="rulesets", operations=(rulesets, bots), quotas=bounds(QuotaKind.RULESETS)),
+    TABLES,
+    SEEKS,
+    GAMES,
+    Feature(
+        name="evidence",
+        operations=(evidence, audit),
+        sweeps=(
+            Sweep(
+                name="old refusals",
+                period=600,
+                seconds=1,
+                rows=MANY,
+                longest_pause=HOUR,
+                begin=purge("refusals", Purging.refusals),
+            ),
+        ),
+        quotas=bounds(QuotaKind.READINGS),
+    ),
+    Feature(
+        name="notes",
+        operations=(notes,),
+        quotas=bounds(QuotaKind.NOTES, QuotaKind.NOTES_OF_GAME, QuotaKind.ALL_NOTES),
+    ),
+    DISPUTES,
+    STATISTICS,
+    Feature(
+        name="ratings",
+        operations=(ratings,),
+        sweeps=(
+            Sweep(
+                name="ratings",
+                period=1,
+                seconds=1,
+                rows=LEAVES,
+                longest_pause=MINUTE,
+                begin=lambda services: lambda part: part.rows if services.ratings.advance() else 0,
+            ),
+        ),
+    ),
+    Feature(name="log", operations=(log,)),
+    UPKEEP,
+)
+"""All features; the order is that of the groups in the API document."""

@@ -1,0 +1,101 @@
+"""Games: their moves, and the sweeps that find due, stuck and abandoned ones."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from typing import Final
+
+from schemas.notices import NoticeType
+from service.api.events import events, replay, stream
+from service.api.games import games
+from service.application.operations import MAX_STUCK, stuck_games
+from service.application.quotas import MAX_SWAPS, Bound, Slice, bounds
+from service.bootstrap import Services
+from service.feature import Feature, Sweep, Work
+from service.features.sweeping import HOUR, Woken
+from service.runtime.telemetry import CONFLICTS, JOBS, MOVES, STUCK, SWEEPER_LAG, TURNS
+from service.store.events import QuotaKind
+from service.store.games import MAX_REFUSALS, IdleGame
+
+STUCK_AFTER: Final = timedelta(seconds=60)
+"""How long a game is overdue until it counts as stuck, as in `shithead admin stuck`."""
+
+
+def due_games(services: Services) -> Work:
+    """Wake a worker for each due game that was not woken recently, and again if none came."""
+    woken = Woken()
+
+    def work(part: Slice) -> int:
+        services.availability.note()  # first: an outage makes the deadlines of games later
+        now, count = services.world.now(), 0
+        # The games woken recently are the oldest and come first: read enough rows to get others.
+        due = services.directory.due_games(now=now, limit=part.rows + woken.forget_old())
+        SWEEPER_LAG.set((now - due[0].at).total_seconds() if due else 0)
+        for game in due:
+            if part.is_over(count):
+                break
+            if woken.is_new(game.id, game.version, game.at):
+                services.notifier.wake(game.id, game.version)
+                count += 1
+        services.notifier.wake_again()
+        return count
+
+    return work
+
+
+def stuck(services: Services) -> Work:
+    """Count stuck games."""
+
+    def work(_part: Slice) -> int:
+        before = services.world.now() - STUCK_AFTER
+        STUCK.set(len(stuck_games(services.directory, services.keyring.present, before=before)))
+        return 0
+
+    return work
+
+
+def idle_games(services: Services) -> Work:
+    """
+    Wake workers to close abandoned games.
+
+    Each slice continues after the previous one, and starts over at the end; otherwise games that
+    cannot be closed would hide all others.
+    """
+    last: list[IdleGame] = []
+
+    def work(part: Slice) -> int:
+        idle = services.idle.found(limit=part.rows, beyond=last[-1] if last else None)
+        for game in idle:
+            services.notifier.wake(game.id, game.version)
+        last[:] = idle[-1:] if len(idle) == part.rows else []
+        return len(idle)
+
+    return work
+
+
+DUE_GAMES: Final = Sweep(
+    name="due games", period=0, seconds=2, rows=200, longest_pause=1, begin=due_games
+)
+"""The first of each round."""
+
+GAMES: Final = Feature(
+    name="games",
+    operations=(games, events, stream, replay),
+    sweeps=(
+        DUE_GAMES,
+        Sweep(name="stuck", period=60, seconds=1, rows=MAX_STUCK, longest_pause=HOUR, begin=stuck),
+        Sweep(name="idle", period=60, seconds=1, rows=200, longest_pause=HOUR, begin=idle_games),
+    ),
+    notices=(NoticeType.YOUR_TURN, NoticeType.GAME_MOVED),
+    metrics=(MOVES, CONFLICTS, TURNS, JOBS, STUCK, SWEEPER_LAG),
+    quotas={
+        **bounds(QuotaKind.GAMES),
+        "swaps": Bound(of="seat and hand", most=MAX_SWAPS, counts="exchanges of cards"),
+        "refused_attempts": Bound(
+            of="seat and hand",
+            most=MAX_REFUSALS,
+            counts="refused moves; later ones are not recorded",
+            problem=None,
+        ),
+    },
+)
