@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import fcntl
+import re
+import shutil
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -19,6 +22,9 @@ from service.cli.service_options import (
 )
 from service.cli.verify import progress_bar
 from service.runtime.plain_errors import why
+
+UNFINISHED = ".unfinished"
+"""The file in a folder whose dump was not completed."""
 
 if TYPE_CHECKING:
     from service.application.dumps import Dumps
@@ -46,7 +52,8 @@ def dump(
     key_file: Path | None,
 ) -> int:
     """
-    Write all sealed hands of public tables of a month to DIR, a new or empty folder.
+    Write all sealed hands of public tables of a month to DIR, a new or empty folder, or one whose
+    dump was killed.
 
     DIR can be the address of an object store, such as s3://bucket/2026-11: the files are written
     to a temporary folder, then uploaded.
@@ -111,20 +118,66 @@ def _folder_for(to: Path | str) -> Iterator[Path]:
     from service.shx.dumps import MANIFEST
     from service.store.archive_files import StoredObjects
 
-    stored = None if isinstance(to, Path) else StoredObjects(to)
-    if any(to.iterdir()) if isinstance(to, Path) and to.exists() else stored and stored.holds_any():
-        raise click.ClickException(
-            f"{to} is not empty: name a new folder, or remove it if a dump was killed"
-        )
-    if stored is None:
-        yield Path(to)
+    if isinstance(to, Path):
+        with _new_folder(to):
+            yield to
         return
+    stored = StoredObjects(to)
+    if stored.holds_any():
+        raise click.ClickException(
+            f"{to} is not empty: name a new folder, or remove it if an upload was killed"
+        )
     with tempfile.TemporaryDirectory(prefix="dump-") as name:
         folder = Path(name)
         yield folder
         files = sorted(path for path in folder.rglob("*") if path.is_file())
         for path in sorted(files, key=lambda path: path.name == MANIFEST):  # the manifest is last
             stored.upload(path.relative_to(folder).as_posix(), path)
+
+
+@contextmanager
+def _new_folder(folder: Path) -> Iterator[None]:
+    """
+    Hold a new or empty folder, or one whose dump did not end, without what that dump wrote.
+
+    A mark in the folder says so: it is made before all other files, locked by the dump that runs,
+    and removed at the end. A folder that this made is removed if the dump fails.
+    """
+    mark, is_new = folder / UNFINISHED, not folder.exists()
+    if not is_new and any(folder.iterdir()) and not mark.exists():
+        raise click.ClickException(f"{folder} is not empty: name a new folder")
+    folder.mkdir(parents=True, exist_ok=True)
+    with mark.open("ab") as held:
+        try:
+            fcntl.flock(held, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            raise click.ClickException(f"another dump is being written to {folder}") from None
+        _clear(folder)
+        try:
+            yield
+        except BaseException:
+            _clear(folder)
+            mark.unlink(missing_ok=True)
+            if is_new:
+                folder.rmdir()
+            raise
+        mark.unlink(missing_ok=True)
+
+
+def _clear(folder: Path) -> None:
+    """Remove the files of a dump, also drafts of them; raises ClickException for any other."""
+    from service.shx.dumps import CHECKPOINT, INDEX, MANIFEST
+
+    drafts = rf"\.({'|'.join(map(re.escape, (CHECKPOINT, INDEX, MANIFEST)))}|hands-\d+\.tar)\.\w+"
+    for path in folder.iterdir():
+        if path.name == "tile" and path.is_dir() and not path.is_symlink():
+            shutil.rmtree(path)
+        elif path.name in (CHECKPOINT, INDEX, MANIFEST) or re.fullmatch(
+            rf"hands-\d+\.tar|{drafts}", path.name
+        ):
+            path.unlink()
+        elif path.name != UNFINISHED:
+            raise click.ClickException(f"{path} is not of a dump: name a new folder")
 
 
 def _dumps(url: str, keyring: Keyring, archive: Path | str) -> Dumps:

@@ -118,14 +118,17 @@ def month_of(text: str) -> tuple[datetime, datetime]:
     """
     Return the begin of a month like 2026-11 in UTC, and that of the next.
 
-    Raises ValueError for another text, and for the last month of the calendar.
+    Raises ValueError for another text, and for a month that `datetime` has no end of.
     """
     match = _MONTH.fullmatch(text)
     if match is None:
         raise ValueError(f"{text!r} is no month such as 2026-11")
     year, month = int(match[1]), int(match[2])
     after = (year + 1, 1) if month == 12 else (year, month + 1)
-    return datetime(year, month, 1, tzinfo=UTC), datetime(*after, 1, tzinfo=UTC)
+    try:
+        return datetime(year, month, 1, tzinfo=UTC), datetime(*after, 1, tzinfo=UTC)
+    except ValueError:
+        raise ValueError(f"{text!r} is no month from 0001-01 to 9999-11") from None
 
 
 def tar_name(number: int) -> str:

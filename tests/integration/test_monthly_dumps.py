@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import fcntl
 import io
 import shutil
 import tarfile
@@ -15,10 +16,11 @@ import pytest
 
 from service.application.errors import Refusal
 from service.cli.__main__ import run
+from service.cli.dump import UNFINISHED
 from service.shx.archives import read_zip, write_zip
 from service.shx.bundle import read_bundle
 from service.shx.canonical import sha256
-from service.shx.dumps import INDEX, MANIFEST, DumpManifest, read_index, read_manifest
+from service.shx.dumps import INDEX, MANIFEST, DumpManifest, month_of, read_index, read_manifest
 from service.shx.tar_files import END, member
 from service.verify.dump import main_verify_dump
 from service.verify.evidence import PublicKeys, parse_keys
@@ -325,6 +327,40 @@ def test_a_dump_that_does_not_continue_an_older_checkpoint_is_two_histories(
     assert "older.checkpoint: the tree of the dump does not continue its tree" in out
 
 
+def assert_killed_dumps_are_written_again(
+    scene: Scene, folder: Path, words: tuple[str, ...], capsys: pytest.CaptureFixture[str]
+) -> None:
+    """What the killed dump wrote goes, drafts too; what it cannot have written stays."""
+    folder = shutil.copytree(folder, folder.with_name("killed"))
+    (folder / MANIFEST).unlink()
+    (folder / "hands-0007.tar").write_bytes(b"of more hands")
+    (folder / ".hands-0008.tar.0123456789abcdef").write_bytes(b"cut")
+    mark = folder / UNFINISHED
+    with mark.open("w") as held:
+        fcntl.flock(held, fcntl.LOCK_EX)
+        assert run([*words, str(folder)]) == 1
+        assert "another dump is being written to" in capsys.readouterr().err
+    (folder / "notes.txt").write_text("mine")
+    assert run([*words, str(folder)]) == 1
+    assert "notes.txt is not of a dump" in capsys.readouterr().err
+    (folder / "notes.txt").rename(folder.with_name("notes.txt"))
+    assert run([*words, str(folder)]) == 0
+    assert sorted(path.name for path in folder.iterdir()) == sorted(
+        path.name for path in scene.dump.iterdir()
+    )
+    assert (folder / MANIFEST).read_bytes() == (scene.dump / MANIFEST).read_bytes()
+    none = folder.with_name("none")
+    assert run(["dump", "--month", "2001-01", str(none), *words[3:]]) == 1
+    assert not none.exists()
+    capsys.readouterr()
+
+
+@pytest.mark.parametrize("month", ["2026-13", "2026-1", "0000-01", "9999-12"])
+def test_a_month_without_two_ends_is_refused_as_a_month(month: str) -> None:
+    with pytest.raises(ValueError, match=f"'{month}' is no month"):
+        month_of(month)
+
+
 def test_the_commands_write_and_verify_a_dump(
     scene: Scene,
     module_database_url: str,
@@ -341,6 +377,7 @@ def test_the_commands_write_and_verify_a_dump(
     assert (folder / MANIFEST).read_bytes() == (scene.dump / MANIFEST).read_bytes()
     assert run(["dump", "--month", MONTH, str(folder), *where]) == 1
     assert "is not empty" in capsys.readouterr().err
+    assert_killed_dumps_are_written_again(scene, folder, ("dump", "--month", MONTH, *where), capsys)
     (listed := tmp_path / "keys.json").write_bytes(scene.world.get("/v1/keys").get_data())
     older = ("--checkpoint", str(scene.older), "--server-key", str(listed))
     assert run(["verify", "--dump", str(folder), "--jobs", "1", *older]) == 0
