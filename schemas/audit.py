@@ -59,7 +59,7 @@ def values_field(*, or_null: bool = False) -> fields.Dict:
     return fields.Dict(
         keys=fields.String(),
         allow_none=or_null,
-        **described("the values in this sentence by name; seats from 0"),
+        **described("the values in this sentence by name; seats from 0, in the sentence from 1"),
     )
 
 
@@ -446,7 +446,8 @@ class CheckSchema(Closed):
         **described("the code of the sentence on the result, in `strings/`; null if there is none"),
     )
     values = fields.Dict(
-        keys=fields.String(), **described("the values in this sentence by name; seats from 0")
+        keys=fields.String(),
+        **described("the values in this sentence by name; seats from 0, in the sentence from 1"),
     )
     reason = fields.String(
         allow_none=True,

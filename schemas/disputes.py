@@ -179,7 +179,8 @@ class FindingSchema(Closed):
         **described("the code of the sentence `plain`, in `strings/`"),
     )
     values = fields.Dict(
-        keys=fields.String(), **described("the values in this sentence by name; seats from 0")
+        keys=fields.String(),
+        **described("the values in this sentence by name; seats from 0, in the sentence from 1"),
     )
     plain = fields.String(
         **described("what the finding means, in short sentences without technical terms")

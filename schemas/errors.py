@@ -83,7 +83,8 @@ class FaultSchema(Closed):
         **about("the code of the sentence in `message`; a fault of the schema has none")
     )
     values = fields.Dict(
-        keys=fields.String(), **about("the values in this sentence by name; seats from 0")
+        keys=fields.String(),
+        **about("the values in this sentence by name; seats from 0, in the sentence from 1"),
     )
 
 
@@ -100,7 +101,8 @@ class ProblemSchema(Closed):
     instance = fields.String(**described("the path of the request"))
     code = fields.String(**described("the code of the sentence in `detail`, in `strings/`"))
     values = fields.Dict(
-        keys=fields.String(), **described("the values in this sentence by name; seats from 0")
+        keys=fields.String(),
+        **described("the values in this sentence by name; seats from 0, in the sentence from 1"),
     )
     errors = fields.List(
         fields.Nested(FaultSchema),

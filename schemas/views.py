@@ -209,7 +209,7 @@ class FrameSchema(Closed):
     version = Integer(**described("the version after the event"))
     seq = Integer(**described("the seq of the event"))
     at = time_field(**described("the time of the event"))
-    caption = fields.String(**described("the event as a sentence"))
+    caption = fields.String(**described("the event as a sentence; seats from 1"))
     event = fields.Nested(EventSchema, **described("the event, as in /events"))
     view = fields.Nested(GameViewSchema, **described("the view after the event"))
 

@@ -72,7 +72,7 @@ class LineFrameSchema(Closed):
     """One event of a line with the view after it."""
 
     version = Integer(**described("the version of the line after the event"))
-    caption = fields.String(**described("the event as a sentence"))
+    caption = fields.String(**described("the event as a sentence; seats from 1"))
     event = fields.Nested(LineEventSchema, **described("the event"))
     view = fields.Nested(GameViewSchema, **described("the view after the event"))
 

@@ -12,7 +12,7 @@ from jinja2 import Environment, PackageLoader, StrictUndefined, Template
 
 from schemas.views import Json
 from service.domain.cards import HIDDEN
-from service.replay.sentences import said, sentence
+from service.replay.sentences import said, seat_words, sentence
 
 WIDTH: Final = 100
 Row = TypeVar("Row")
@@ -232,7 +232,7 @@ def _heading(found: Json) -> str:
         {
             "where": said(code, at=first, to=last),
             "time": found["at"],
-            "mover": said("audit.server") if seat is None else said("value.seat", n=seat),
+            "mover": sentence("audit.server") if seat is None else seat_words(seat),
             "late": said("audit.late") if found["timed_out"] else "",
             "took": "" if took is None else said("audit.took", n=took),
         },
@@ -258,7 +258,7 @@ def _saw(view: Json, seat: int) -> Iterator[tuple[str, ...]]:
             sentence("audit.down", {"codes": down}),
             sentence(code, {"n": other["hand"]["count"], "codes": known}),
         )
-        yield sentence("value.seat", {"n": other["seat"]}), " | ".join(parts)
+        yield seat_words(other["seat"]), " | ".join(parts)
 
 
 def _label(code: str) -> str:

@@ -60,7 +60,10 @@ class _Question:
     "--card", metavar="CODE", help="Where this card was, and which seats saw it: Th, X1, 7c/2."
 )
 @click.option(
-    "--knowledge", type=click.IntRange(0), metavar="SEAT", help="Which cards this seat could know."
+    "--knowledge",
+    type=click.IntRange(0),
+    metavar="SEAT",
+    help="Which cards this seat, counted from 0, could know.",
 )
 @click.option(
     "--at",
@@ -210,7 +213,7 @@ def _answer(
         return found, custody_answer(found, unknown=history.unknown(history.end))
     seat, at = question.seat or 0, question.at or history.end + 1
     if seat >= recording.seats:
-        raise click.UsageError(f"seats go from 0 to {recording.seats - 1}")
+        raise click.UsageError(f"--knowledge goes from 0 to {recording.seats - 1}")
     if at > history.end + 1:
         raise click.UsageError(f"versions go from 1 to {history.end + 1}{_unread(recording)}")
     if viewer not in (ALL, seat):

@@ -148,7 +148,9 @@ def _court(
 @click.option("--charge", type=click.Choice(tuple(CHARGES)), help="The offence.")
 @click.option("--seq", type=click.IntRange(0), help="The number of an event of the move.")
 @click.option(
-    "--accused", metavar="SEAT|server", help="The accused.  [default: the seat that moved there]"
+    "--accused",
+    metavar="SEAT|server",
+    help="The accused, seats from 0.  [default: the seat that moved there]",
 )
 @click.option(
     "--statement", help="What happened, in your words; the program asks if it is missing."
@@ -231,7 +233,7 @@ def _accused(
         return None
     if option is not None:
         if not option.isdecimal():
-            raise click.UsageError("--accused is the number of a seat, or `server`")
+            raise click.UsageError("--accused is the number of a seat, from 0, or `server`")
         return int(option)
     if seq >= len(events):
         raise click.UsageError(f"the game has no event {seq}; its last one is {len(events) - 1}")

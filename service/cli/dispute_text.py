@@ -208,7 +208,7 @@ def finding_sentence(finding: Mapping[str, Any]) -> str:
 
     >>> finding_sentence({"check": "custody", "result": "fail", "seq": 20, "rule": None,
     ...     "code": "custody.not_held", "values": {"seat": 1, "card": "7h"}})
-    'Seat 1 played the seven of hearts, but did not hold it at that moment. (custody, event 20)'
+    'Seat 2 played the seven of hearts, but did not hold it at that moment. (custody, event 20)'
     """
     check = finding["check"]
     source = [check if check != ON_THE_MOVE else "the move"]

@@ -9,7 +9,7 @@ from typing import Any, Final
 from schemas.events import event_of
 from service.cli.screen import View, printable
 from service.replay.captions import caption, result
-from service.replay.sentences import Sentence, Voice, prose
+from service.replay.sentences import Sentence, Voice, begun, prose, seat_number, seat_words
 from service.rulesets.catalogue import read_ruleset
 from service.shx.event_shapes import Role, types_of
 
@@ -32,14 +32,14 @@ class People:
 
         >>> seats = [{"seat": n, "name": None, "bot": "greedy", "kind": "bot"} for n in (0, 1)]
         >>> People.of({"as": "public", "seats": seats}).names
-        ('greedy (0)', 'greedy (1)')
+        ('greedy (1)', 'greedy (2)')
         """
         me = view["as"] if isinstance(view["as"], int) else None
-        full = [s["name"] or s["bot"] or f"Seat {s['seat']}" for s in view["seats"]]
+        full = [s["name"] or s["bot"] or begun(seat_words(s["seat"])) for s in view["seats"]]
         short = [printable(name)[:LONGEST_NAME] for name in full]
         others = [name for seat, name in enumerate(short) if seat != me]
         names = (
-            f"{name} ({seat})" if others.count(name) > 1 and seat != me else name
+            f"{name} ({seat_number(seat)})" if others.count(name) > 1 and seat != me else name
             for seat, name in enumerate(short)
         )
         return cls(names=tuple(names), me=me)

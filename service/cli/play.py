@@ -109,7 +109,8 @@ VALID, CONTRADICTED, UNFINISHED = 0, 1, 2
     multiple=True,
     metavar="SEAT=KEY",
     callback=seat_keys_of,
-    help="The public key of another player; can be repeated. Level L3 needs that of every person.",
+    help="The public key of another player, seats from 0; can be repeated. Level L3 needs that "
+    "of every person.",
 )
 @click.option("--key", "key_file", type=click.Path(path_type=Path), help="Another key file.")
 def play(where: str | None, url: str, **options: Any) -> int:

@@ -64,7 +64,8 @@ class NotALog(click.ClickException):
     "--as",
     "viewer",
     metavar="public|all|SEAT",
-    help="The view to show.  [default: all if sealed, else the seat of the bundle, or public]",
+    help="The view to show, seats from 0.  [default: all if sealed, else the seat of the bundle, "
+    "or public]",
 )
 @click.option(
     "--at", type=click.IntRange(1), default=1, metavar="VERSION", help="The version to start at."
@@ -169,7 +170,7 @@ def _viewers(recording: Recording, requested: str | None) -> tuple[Viewer, ...]:
         return viewers
     named = {viewer_name(viewer): number for number, viewer in enumerate(viewers)}
     if requested not in named:
-        known = "public, all or the number of a seat"
+        known = "public, all or the number of a seat, from 0"
         why = f"--as is {known}" if recording.sealed else "the game is not sealed"
         raise click.UsageError(f"no view of {requested!r}: {why}; available: {', '.join(named)}")
     first = named[requested]

@@ -23,6 +23,7 @@ from rich.text import Text
 from service.cli.load_game import ReplayStep
 from service.domain.cards import HIDDEN, JOKER
 from service.domain.view import Viewer
+from service.replay.sentences import seat_number, seat_words
 
 NAMES: Final = {
     b"\x1b[C": "right",
@@ -234,13 +235,13 @@ def _seen(viewer: Viewer) -> str:
         case "all":
             return "all hands open"
         case _:
-            return f"as seat {viewer} sees it"
+            return f"as {seat_words(viewer)} sees it"
 
 
 def _middle(step: ReplayStep) -> Iterable[RenderableType]:
     yield Text(
         f"seq {step.seq}  {printable(step.type)}  {printable(step.at)}  "
-        + ("by the server" if step.by is None else f"by seat {step.by}"),
+        + ("by the server" if step.by is None else f"by {seat_words(step.by)}"),
         style="dim",
     )
     yield from situation(step.view, _moved(step))
@@ -264,7 +265,8 @@ def _direction(view: View) -> str:
     """Return the order in which the seats play; "" for two seats, which alternate in any case."""
     seats = range(len(view["seats"]))[:: view["direction"]]
     more = " …" if len(seats) > MAX_SEATS_NAMED else ""
-    return f"   play goes {' → '.join(map(str, seats[:MAX_SEATS_NAMED]))}{more}" * (len(seats) > 2)
+    order = " → ".join(str(seat_number(seat)) for seat in seats[:MAX_SEATS_NAMED])
+    return f"   play goes {order}{more}" * (len(seats) > 2)
 
 
 def seats_table(view: View, new: frozenset[str], *, labels: Sequence[str] | None = None) -> Table:
@@ -281,7 +283,7 @@ def seats_table(view: View, new: frozenset[str], *, labels: Sequence[str] | None
 def _seat(seat: View, view: View, new: frozenset[str], label: str) -> tuple[Text, ...]:
     number = seat["seat"]
     turn = Text("▶" if view["turn"] == number else " ", style="bold green")
-    name = Text(f"{number} {printable(label)[:MAX_NAME_LENGTH]}")
+    name = Text(f"{seat_number(number)} {printable(label)[:MAX_NAME_LENGTH]}")
     if view["dealer"] == number:
         name.append(" (dealer)", style="dim")
     if seat["out"] is not None:
@@ -341,9 +343,9 @@ def result_lines(view: View) -> Iterable[RenderableType]:
 
 
 def _ending(result: View) -> str:
-    loser = "nobody" if result["shithead"] is None else f"seat {result['shithead']}"
+    loser = "nobody" if result["shithead"] is None else seat_words(result["shithead"])
     out = [seat for seat in result["places"] if seat != result["shithead"]]
-    places = ", ".join(map(str, out))
+    places = ", ".join(str(seat_number(seat)) for seat in out)
     return (
         f"Over ({result['reason']}). Shithead: {loser}. Out, in this order: {places or 'nobody'}."
     )

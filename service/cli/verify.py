@@ -129,8 +129,8 @@ _OPTIONS: Final = (
         multiple=True,
         metavar="SEAT=KEY",
         callback=seat_keys_of,
-        help="The public key of a player in base64, as 0=…; can be repeated. Level L3 needs the "
-        "key of every human seat and, in this hand, a move signed with it.",
+        help="The public key of a player in base64, as 0=… (seats from 0); can be repeated. Level "
+        "L3 needs the key of every human seat and, in this hand, a move signed with it.",
     ),
     click.option(
         "--key-change",

@@ -128,7 +128,7 @@ class Player:
         self, ruleset: str, others: Sequence[str | Mapping[str, str]], **more: Any
     ) -> Table:
         """
-        Open a table at which this player has seat 0, and return the table.
+        Open a table at which this player has the first seat, and return the table.
 
         The other seats are `"open"` or `{"bot": name}`; `more` are other fields of the request,
         such as `visibility="private"`. The first hand is dealt as soon as all seats are taken.

@@ -211,7 +211,7 @@ def _play(game: Game, event: PlayEvent) -> Game:
         case BlindFailed(seat=seat, slot=slot, opening=opening):
             position = game.seats[seat].down[slot]
             if position is None:
-                raise ValueError(f"slot {slot} of seat {seat} is empty")
+                raise ValueError(f"slot {slot} of /seats/{seat} is empty")
             card = game.deck[position] if opening is None else opening.card
             game = game.with_seat(seat, _emptied(game.seats[seat], slot))
             return _took(_gained(game, seat, (card,), known=opening is not None), event)
@@ -288,7 +288,7 @@ def _left_zone(game: Game, event: CardsPlayed) -> Game:
             state = replace(state, up=_without_up(state.up, event.cards))
         case Zone.DOWN:
             if event.slot is None or state.down[event.slot] is None:
-                raise ValueError(f"seat {seat} has no card in slot {event.slot}")
+                raise ValueError(f"slot {event.slot} of /seats/{seat} has no card")
             state = _emptied(state, event.slot)
         case Zone.STOCK:
             return replace(game, stock=game.stock[1:])

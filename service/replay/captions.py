@@ -57,7 +57,7 @@ def caption(event: Event, before: Game | None = None, after: Game | None = None)
 
     >>> from service.domain.events import CardsDrawn
     >>> caption(CardsDrawn(seat=1, count=2)).text
-    'Seat 1 drew 2 cards'
+    'Seat 2 drew 2 cards'
     """
     if isinstance(event, PlayEvent):
         return _play(event, before, after)
@@ -79,7 +79,6 @@ class Wording:
     codes: bool = True
     turns: bool = True
     language: str = ENGLISH
-    first_seat: int = 0  # the number of the first seat
 
     def text(self, event: Event, before: Game, after: Game) -> str:
         """Return the sentences for an event, which led from `before` to `after`."""
@@ -88,8 +87,7 @@ class Wording:
             if isinstance(event, CardsPlayed) and event.direction != before.direction:
                 sentences.append(Sentence(code="then.reversed"))
             sentences += turn_after(event)
-        voice = Voice(codes=self.codes, language=self.language, first_seat=self.first_seat)
-        return prose(sentences, voice)
+        return prose(sentences, Voice(codes=self.codes, language=self.language))
 
 
 IN_CODES: Final = Wording()

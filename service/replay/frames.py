@@ -16,7 +16,7 @@ from service.domain.game import Game, SeatState
 from service.domain.view import Viewer, seen_by
 from service.replay.captions import IN_CODES, Wording
 from service.replay.history import Known, RecordedEvent, Step, steps_of, unknown_from
-from service.replay.sentences import Sentence, prose, sentence
+from service.replay.sentences import Sentence, prose, seat_words, sentence
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -194,7 +194,7 @@ def _zones(game: Game) -> Iterator[str]:
     pile = " ".join(game.pile) or "-"
     yield _labelled(stock=len(game.stock), burned=len(game.burned), pile=pile)
     for number, seat in enumerate(game.seats):
-        yield f"{sentence('value.seat', {'n': number})}: {_seat(seat)}"
+        yield f"{seat_words(number)}: {_seat(seat)}"
 
 
 def _seat(seat: SeatState) -> str:

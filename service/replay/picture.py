@@ -25,14 +25,11 @@ from service.domain.game import Game, SeatState, Status
 from service.replay.captions import Wording
 from service.replay.deck import card_id, symbol
 from service.replay.frames import Frame
-from service.replay.sentences import ENGLISH, Voice, begun, sentence
+from service.replay.sentences import ENGLISH, Voice, begun, seat_words, sentence
 
 WIDTH: Final = 1200
 HEIGHT: Final = 630
 """The size of the picture in pixels, that of a link preview."""
-
-FIRST_SEAT: Final = 1
-"""The number of the first seat in a picture, as on the pages: data count seats from 0."""
 
 _SEATS_HEIGHT: Final = 360
 _MARGIN: Final = 24
@@ -62,12 +59,12 @@ class _Box:
 
 def spelled(language: str) -> Wording:
     """Return the wording of the sentence below the table, which is the caption of the frame."""
-    return Wording(codes=False, turns=False, language=language, first_seat=FIRST_SEAT)
+    return Wording(codes=False, turns=False, language=language)
 
 
 def picture(frame: Frame, language: str = ENGLISH) -> str:
     """Return the table of a frame as SVG: each seat, the stock, the pile and the sentence."""
-    voice = Voice(language=language, first_seat=FIRST_SEAT)
+    voice = Voice(language=language)
     game, size = frame.game, f'width="{WIDTH}" height="{HEIGHT}"'
     box = f'viewBox="0 0 {WIDTH} {HEIGHT}" {size}'
     drawn = "\n".join(
@@ -116,7 +113,7 @@ def _seat(game: Game, seat: Seat, box: _Box, voice: Voice) -> str:
     zone = (box.height - head - 3 * 8) / 2
     hand = _Box(x=box.x + 12, y=box.y + head + 8, width=box.width - 24, height=zone)
     table = _Box(x=hand.x, y=hand.y + zone + 8, width=hand.width, height=zone)
-    title = begun(sentence("value.seat", {"n": seat + FIRST_SEAT}, voice))
+    title = begun(seat_words(seat, voice.language))
     rect = (
         f'<rect x="{box.x:.0f}" y="{box.y:.0f}" width="{box.width:.0f}" '
         f'height="{box.height:.0f}" rx="12" fill="#000000" fill-opacity="0.2"{edge}/>'

@@ -56,10 +56,28 @@ class Voice:
     seat_name: SeatName | None = None  # None: with its number
     reader: int | None = None  # the seat that is "you"
     codes: bool = False  # cards as their codes, not in words
-    first_seat: int = 0  # the number of the first seat: 1 in what stands beside the pages
 
 
 PLAIN: Final = Voice()
+
+
+def seat_number(seat: int) -> int:
+    """
+    Return the number of a seat in everything that people read: it counts from 1, data from 0.
+
+    Scripts have the same in `seatNumber` of `i18n.js`, and the second verifier in its `cli.js`.
+    """
+    return seat + 1
+
+
+def seat_words(seat: int, language: str = ENGLISH) -> str:
+    """
+    Return a seat, whose number in data is `seat`, in words within a sentence.
+
+    >>> seat_words(0), seat_words(2, "sv")
+    ('seat 1', 'plats 3')
+    """
+    return _own("seat.number", language).replace("{n}", str(seat_number(seat)))
 
 
 def said(code: str, **values: Value) -> Sentence:
@@ -84,7 +102,7 @@ def sentence(code: str, values: Values | None = None, voice: Voice = PLAIN) -> s
     Raises KeyError for an unknown code.
 
     >>> sentence("custody.not_held", {"seat": 1, "card": "Kh"})
-    'Seat 1 played the king of hearts, but did not hold it at that moment.'
+    'Seat 2 played the king of hearts, but did not hold it at that moment.'
     """
     text, first = _filled(code, values or {}, voice)
     is_begun = first in SEATS and not _is_name((values or {})[first], voice)
@@ -218,7 +236,7 @@ def _one(name: str, value: _One, voice: Voice) -> str:
             return _own("you.awaited", voice.language)
         if voice.seat_name is not None:
             return voice.seat_name(int(value))
-        return _own("value.seat", voice.language).replace("{n}", str(int(value) + voice.first_seat))
+        return seat_words(int(value), voice.language)
     if name in CODES:
         return _filled(str(value), {}, voice)[0]
     if name in SPANS:

@@ -216,7 +216,7 @@ def check_refusals(data: bytes, *, seats: int) -> None:
             raise RecordError("bad_refusals", f"line {number}: {error.detail}") from None
         of_seat[row["seat"]] += 1
         if row["seat"] >= seats or of_seat[row["seat"]] > MAX_REFUSALS_PER_SEAT:
-            reason = f"line {number}: there is no seat {row['seat']}, or it has too many attempts"
+            reason = f"line {number}: /seat = {row['seat']} is absent or has too many attempts"
             raise RecordError("bad_refusals", reason)
         if row["at"] < before:
             raise RecordError("bad_refusals", f"line {number}: earlier than the line before")

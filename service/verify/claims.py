@@ -350,7 +350,7 @@ def describe(event: Data) -> Sentence:
 
     >>> describe({"type": "pile_burned", "by": None, "data": {
     ...     "seat": 1, "cause": "rank", "count": 5, "cleared_by": 1}}).text
-    'Seat 1 burned the pile: 5 cards'
+    'Seat 2 burned the pile: 5 cards'
     """
     data, kind = event["data"], event["type"]
     try:

@@ -17,8 +17,8 @@ def shortened(text: str, words: int = MAX_WORDS) -> str:
 
     A longer clause ends at the last comma among these words, or after them with "…".
 
-    >>> shortened("seat 1 does not hold 7h; 3 more, at seq 4, 5, 6")
-    'seat 1 does not hold 7h'
+    >>> shortened("seat 2 does not hold 7h; 3 more, at seq 4, 5, 6")
+    'seat 2 does not hold 7h'
     >>> shortened("one two three four", 3)
     'one two three …'
     """

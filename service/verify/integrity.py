@@ -84,7 +84,7 @@ def _check_profile(log: Log, bundle: Bundle) -> None:
     """Raise Failed if the bundle is of a seat that does not exist."""
     _, _, seat = (bundle.profile or "").partition("-")
     if seat and log.begins and int(seat) >= log.seats:
-        raise Failed(0, "chain.seat", n=int(seat))
+        raise Failed(0, "chain.seat", seat=int(seat))
 
 
 def _break(log: Log, seq: int) -> Failed:

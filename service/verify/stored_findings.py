@@ -34,6 +34,6 @@ def in_words(finding: StoredFinding) -> str:
 
     >>> in_words({"check": "custody", "result": "fail", "text": "…", "code": "custody.not_held",
     ...     "values": {"seat": 1, "card": "7h"}})
-    'Seat 1 played the seven of hearts, but did not hold it at that moment.'
+    'Seat 2 played the seven of hearts, but did not hold it at that moment.'
     """
     return sentence(finding["code"], finding["values"])

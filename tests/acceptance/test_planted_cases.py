@@ -68,9 +68,9 @@ def test_a_pile_taken_by_a_seat_that_could_play_is_reported_with_the_broken_rule
     assert "L10" in failed(out)["legality"]
     happened = next(line for line in out.splitlines() if line.startswith("what happened"))
     assert re.search(
-        rf"\(actions\), seq {reneged.seq}: Seat 1 picked up \d+ cards\. The server, which"
+        rf"\(actions\), seq {reneged.seq}: Seat 2 picked up \d+ cards\. The server, which"
         r" checks every move, let it pass\. .*"
-        r" Seat 1 could have played one of these: [a-z, ]+\. \[L10\]$",
+        r" Seat 2 could have played one of these: [a-z, ]+\. \[L10\]$",
         happened,
     )
     shown = f"shithead audit {tmp_path / 'game.shx'} --move {reneged.seq}\n"
@@ -82,8 +82,8 @@ def test_a_pile_taken_by_a_seat_that_could_play_is_reported_with_the_broken_rule
     assert objections.startswith("failed checks\n  The rules forbid this: ")
     assert "(legality, L10)" in objections
     assert "\nstatements\n  L10 " in out, "the statement that decides comes first"
-    assert "Seat 1 made this move, and the server, which judges every move, accepted it." in out
-    assert "only the server states that seat 1 asked for it" in out
+    assert "Seat 2 made this move, and the server, which judges every move, accepted it." in out
+    assert "only the server states that seat 2 asked for it" in out
     assert "L10" in err
 
 
@@ -96,11 +96,11 @@ def test_a_saved_transcript_shows_its_faults_at_the_top_and_at_the_event(
     assert status == 1
     assert head.startswith("!     the actions do not hold")
     why = "The rules forbid this: a seat that can play must play."
-    why += " Seat 1 could have played one of these: ace of spades. [L10]"
+    why += " Seat 2 could have played one of these: ace of spades. [L10]"
     assert f"legality  seq {reneged.seq}: {why}" in head
     lines = rest.splitlines()
     at = next(
-        n for n, line in enumerate(lines) if line.startswith(f"{reneged.seq:>4}  Seat 1 picked up")
+        n for n, line in enumerate(lines) if line.startswith(f"{reneged.seq:>4}  Seat 2 picked up")
     )
     assert lines[at + 1] == f"!     legality: {why}"
     assert sum(line.startswith("!") for line in lines) == 1
@@ -112,7 +112,7 @@ def test_a_wrongly_drawn_card_is_found_when_it_is_played(
     status, out, _ = shithead(*written(substituted, tmp_path))
     assert status == 1
     custody = failed(out)["custody"]
-    found = re.search(r"seq (\d+): Seat 1 did not hold the ([a-z ]+): it lay in the stock", custody)
+    found = re.search(r"seq (\d+): Seat 2 did not hold the ([a-z ]+): it lay in the stock", custody)
     assert found is not None
     seq, card = found.groups()
     assert int(seq) > substituted.seq
@@ -137,9 +137,9 @@ def test_a_log_that_its_deck_contradicts_is_replayed_to_its_end(
     assert len(warnings) == 1
     lost, last = int(warnings[0]), len(events) - 1
     assert f"\n{last:>4}  The record is sealed, and the deck is public." in out
-    before, _, after = out.partition(f"\n{lost:>4}  Seat 1 played As.")
+    before, _, after = out.partition(f"\n{lost:>4}  Seat 2 played As.")
     assert "hand ??" not in before
-    assert "seat 0: hand ?? ?? ??" in after
+    assert "seat 1: hand ?? ?? ??" in after
     assert not python_words(out + err)
     public = shithead("replay", log, "--text", "--as", "public")[1]
     assert "From seq" not in public, "a viewer who never saw the deck is not told what is missing"
@@ -263,7 +263,7 @@ def test_a_player_with_the_saved_events_can_prove_a_removed_play(
     assert "\n!" not in output
     last = [json.loads(line) for line in deleted.seen][deleted.seq :]
     mine = next(event for event in last if event["by"] == 0 and event["type"] == "cards_played")
-    assert f"\n{mine['seq']:>4}  Seat 0 played {mine['data']['cards'][0]}" in output
+    assert f"\n{mine['seq']:>4}  Seat 1 played {mine['data']['cards'][0]}" in output
 
 
 @pytest.mark.parametrize("words", [("audit", "--move", "20"), ("replay", "--text")])

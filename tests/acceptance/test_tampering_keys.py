@@ -63,14 +63,14 @@ def sequence_of(report: Report) -> tuple[Result, str | None]:
 
 def test_a_key_signed_by_the_old_key_is_reported_as_endorsed() -> None:
     report = second_hand(OutsideEvidence(key_changes=(change(),)))
-    remark = "In hand 2 seat 0 has another key, signed by the previous one."
+    remark = "In hand 2 seat 1 has another key, signed by the previous one."
     assert sequence_of(report) == (Result.PASS, remark)
 
 
 @pytest.mark.parametrize("changes", [(), (change("thief"),)], ids=["none", "another's"])
 def test_a_key_not_signed_by_the_old_key_is_reported_as_new(changes: tuple[KeyChange, ...]) -> None:
     report = second_hand(OutsideEvidence(key_changes=changes))
-    assert sequence_of(report) == (Result.PASS, "In hand 2 seat 0 has a new key.")
+    assert sequence_of(report) == (Result.PASS, "In hand 2 seat 1 has a new key.")
 
 
 def test_the_supplied_key_of_a_seat_vouches_for_the_keys_that_it_signed() -> None:
@@ -96,7 +96,7 @@ def test_a_log_that_pins_a_weak_key_fails(weak: str) -> None:
     report = report_on(log[:1])
     [finding] = [f for f in report.findings if f.check is Check.SIGNATURES]
     assert (finding.result, finding.seq) == (Result.FAIL, 0)
-    assert finding.reason == "The key of seat 0 is so weak that anyone can sign with it."
+    assert finding.reason == "The key of seat 1 is so weak that anyone can sign with it."
 
 
 @pytest.mark.attack(

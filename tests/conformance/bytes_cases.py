@@ -80,7 +80,7 @@ def _fields() -> Iterator[Case]:
     yield changed("short-hash", "a seed of 31 bytes", data(1, seed="ab" * 31))
     yield changed("cause", "an unknown cause", data(1, cause="bored"))
     yield changed("true", "true in place of an integer", data(1, seat=True))
-    yield changed("seat-64", "seat 64", data(1, seat=64))
+    yield changed("seat-64", "`seat` is 64", data(1, seat=64))
     yield changed("card", "a card that there is not", data(1, deck=["1h"]))
     yield changed("deck-1", "a card of the first deck with its number", data(1, deck=["7c/1"]))
     yield changed("by", "the server's event by a seat", at(1, by=0))

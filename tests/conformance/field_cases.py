@@ -86,7 +86,7 @@ def _moves() -> Iterator[Case]:
     for kind, name, says, change in (
         ("cards_drawn", "draw-0", "no card drawn", {"count": 0}),
         ("cards_drawn", "draw-many", "65,537 cards drawn", {"count": 65_537}),
-        ("play_started", "turn-64", "seat 64 has the turn", {"turn": 64}),
+        ("play_started", "turn-64", "`turn` is 64", {"turn": 64}),
         ("cards_dealt", "dealer-null", "nobody deals", {"dealer": None}),
         ("game_ended", "reason", "an unknown reason", {"reason": "boredom"}),
         ("seat_ready", "seat-minus", "a seat below 0", {"seat": -1}),

@@ -123,7 +123,7 @@ def _entropy() -> Iterator[Case]:
     yield fails("order/entropy-none", "entropy of a seat that gives none", f.lines(), order=1)
     f = with_commitments(1)
     f.data(len(f.events) - 1).update(cause="no_entropy", seat=1)
-    yield passes("order/no-entropy", "aborted because seat 1 did not reveal", f.lines())
+    yield passes("order/no-entropy", "aborted because seat 2 did not reveal", f.lines())
     f.data(len(f.events) - 1)["seat"] = 0
     says = "aborted for entropy that was revealed"
     yield fails("order/no-entropy-of-0", says, f.lines(), order=len(f.events) - 1)

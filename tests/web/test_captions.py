@@ -16,8 +16,9 @@ from tests.web.browsing import Visits
 
 CAPTIONS = """async (events) => {
     const script = document.querySelector("script[type=module]").src;
-    const { caption } = await import(script.replace("lobby.js", "captions.js"));
-    const voice = { who: (seat) => `seat ${seat.toFixed()}`, aloud: true };
+    const part = (name) => import(script.replace("lobby.js", name));
+    const [{ caption }, { seatWords }] = [await part("captions.js"), await part("i18n.js")];
+    const voice = { who: seatWords, aloud: true };
     return events.map((event) => caption(event, voice));
 }"""
 
@@ -41,14 +42,15 @@ WORDED = """async (sentences) => {
     const part = (name) => import(script.replace("lobby.js", name));
     const [{ need }, { worded }] = [await part("i18n.js"), await part("worded.js")];
     for (const folder of ["verify", "findings", "refusals"]) await need(folder);
-    const who = (seat) => `<${seat.toFixed()}>`;
-    return sentences.map(([code, values]) => worded({ code, values }, who));
+    const named = (seat) => `<${seat.toFixed()}>`;
+    const all = (who) => sentences.map(([code, values]) => worded({ code, values }, who));
+    return [all(named), all()];
 }"""
 
 
 @pytest.mark.parametrize("language", ["en", "sv", "ja"])
 def test_a_sentence_is_the_same_on_the_pages_and_in_the_api(visits: Visits, language: str) -> None:
-    """Of every finding and refusal, with one and with several of what it counts."""
+    """Of every finding and refusal, by number and name of seats, in both forms of a count."""
     said = [
         (code, {**values_of(text), **dict.fromkeys(("n", "count", "found"), number)})
         for number in (1, 2)
@@ -58,5 +60,8 @@ def test_a_sentence_is_the_same_on_the_pages_and_in_the_api(visits: Visits, lang
     page.add_init_script(f"localStorage.setItem('shithead.language', '{language}')")
     page.goto("/")
     shown = page.evaluate(WORDED, said)
-    voice = Voice(language=language, seat_name="<{}>".format)
-    assert shown == [begun(sentence(code, values, voice)) for code, values in said]
+    named, numbered = Voice(language=language, seat_name="<{}>".format), Voice(language=language)
+    assert shown == [
+        [begun(sentence(code, values, voice)) for code, values in said]
+        for voice in (named, numbered)
+    ]

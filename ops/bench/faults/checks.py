@@ -16,6 +16,7 @@ import psycopg
 from ops.bench.faults.calls import ChangeRequest, Notes
 from ops.bench.faults.load import Reader
 from service.public_log.log_client import LogClient
+from service.replay.sentences import seat_words
 from service.shx.bundle import Bundle
 from service.shx.canonical import RecordError, canonical, parse
 from service.shx.chain import genesis, head
@@ -162,7 +163,7 @@ def check_explained(notes: Notes, logs: Logs, checked: Checked) -> None:
             least, most = acknowledged[key], acknowledged[key] + unknown[key]
             if not least <= count <= most:
                 checked.wrong.append(
-                    f"seat {seat} of {game} moved {count} times; {least} moves were"
+                    f"{seat_words(seat)} of {game} moved {count} times; {least} moves were"
                     f" acknowledged, {unknown[key]} requests had no answer"
                 )
 

@@ -151,10 +151,11 @@ def test_a_problem_states_what_would_be_valid(ada: Person, bob: Person) -> None:
     assert ada.post(f"{game}/moves", {"type": "ready"}).status_code == 201
     waits = ada.post(f"{game}/moves", {"type": "ready"})
     assert problem_of(waits) == "not-your-turn"
-    assert "seat 1" in waits.json["detail"]
+    assert "seat 2" in waits.json["detail"]
     turn = bob.post(f"{game}/moves", {"type": "ready"}).json["game"]["turn"]
     other = (bob, ada)[turn]
-    assert f"turn of seat {turn}" in other.post(f"{game}/moves", {"type": "pass"}).json["detail"]
+    passed = other.post(f"{game}/moves", {"type": "pass"})
+    assert f"turn of seat {turn + 1}" in passed.json["detail"]
     large = ada.post("/v1/players", {"name": "x" * (1 << 20)})
     assert problem_of(large) == "too-large"
     assert "32768 bytes" in large.json["detail"]

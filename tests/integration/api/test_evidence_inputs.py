@@ -153,4 +153,4 @@ def test_the_audit_of_a_stored_hand_names_an_unproven_forfeit(world: World, ada:
     [signatures] = [c for c in audit["checks"] if c["check"] == "signatures"]
     assert (signatures["result"], audit["result"]) == ("n/a", "pass")
     assert signatures["code"] == "open.no_keys"
-    assert "no signature shows that seat 0 gave up." in signatures["reason"]
+    assert "no signature shows that seat 1 gave up." in signatures["reason"]

@@ -37,7 +37,7 @@ def test_a_public_hand_has_a_title_and_a_sentence(world: World, ada: Person) -> 
     ada.post(f"{game}/moves", {"type": "forfeit"})
     for path in ("replay", "play"):
         found = preview(world.get(f"/{path}/{id_of(game)}"))
-        assert found["og:description"].startswith("Seat 0 gave up and is the shithead.")
+        assert found["og:description"].startswith("Seat 1 gave up and is the shithead.")
         assert found["description"] == found["og:description"]
 
 

@@ -28,7 +28,7 @@ def test_a_decision_quotes_its_statements(
     """L8: a play is equal to the top card of the pile, or higher."""
     status, out, _ = shithead("audit", LEEDS, "--move", "60")
     assert status == 0
-    assert out.startswith("seq 60, 2026-11-21T02:47:13.987415Z: seat 1, after 2368 ms\n")
+    assert out.startswith("seq 60, 2026-11-21T02:47:13.987415Z: seat 2, after 2368 ms\n")
     assert "pile      9h  (asks for at least 9)" in out
     assert "  8c  L8  an eight does not fit on the pile" in out
     assert "did       play Kc Kh Ks" in out
@@ -95,7 +95,7 @@ def test_events_cards_and_knowledge_of_every_sample_can_be_audited(
 
 def test_custody_and_knowledge_are_printed(shithead: Callable[..., CommandOutput]) -> None:
     out = shithead("audit", LEEDS, "--card", "Th")[1]
-    assert "  2–74    up of seat 1, slot 1  seen by all" in out
+    assert "  2–74    up of seat 2, slot 1  seen by all" in out
     out = shithead("audit", LEEDS, "--knowledge", "1", "--at", "60")[1]
     assert "  9h  pile            since seq 2   its own" in out
     assert "unseen (14)" in out

@@ -70,11 +70,11 @@ def test_an_empty_pile_and_the_direction_are_stated_in_words() -> None:
     view = next(v for v in views("shithead") if v["status"] == "playing" and not v["pile"])
     others = {**view, "direction": -1}
     assert "any card may be played" in printed(table_of(view, ORDER, frozenset()))
-    assert "play goes 0 → 1 → 2" in printed(table_of(view, ORDER, frozenset()))
-    assert "play goes 2 → 1 → 0" in printed(table_of(others, ORDER, frozenset()))
+    assert "play goes 1 → 2 → 3" in printed(table_of(view, ORDER, frozenset()))
+    assert "play goes 3 → 2 → 1" in printed(table_of(others, ORDER, frozenset()))
     seven = views("leeds-seven-seats-two-decks")[-30]
     assert re.search(
-        r"play goes (0 → 1 → 2 → 3|6 → 5 → 4 → 3) …", printed(table_of(seven, ORDER, frozenset()))
+        r"play goes (1 → 2 → 3 → 4|7 → 6 → 5 → 4) …", printed(table_of(seven, ORDER, frozenset()))
     )
     two = {**view, "seats": view["seats"][:2], "turn": 0}
     assert "play goes" not in printed(table_of(two, ORDER, frozenset()))

@@ -21,7 +21,10 @@ REPORT = report_on(sample("shithead").lines())
     [
         (("more.no_key", 0), "No move of Ada is signed: this seat has no key. The option --keyed"),
         (("more.no_key", 1), "No move of Bob is signed: this seat has no key.\n"),
-        (("more.seat_key", 1), "Ask Bob for it and add --seat-key 1=KEY."),
+        (
+            ("more.seat_key", 1),
+            "Ask Bob for it and add --seat-key 1=KEY (options count seats from 0).",
+        ),
         (("more.no_move", 1), "Bob signed no move of this hand after the deal."),
     ],
 )
@@ -29,7 +32,7 @@ def test_missing_evidence_is_named_by_players(stated: tuple[str, int], sentence:
     lacking = Sentence(code=stated[0], values={"seat": stated[1]})
     text = "\n".join(closing_lines(replace(REPORT, missing=(lacking,)), TABLE, "game.shx"))
     assert sentence in text
-    assert "seat 0" not in text
+    assert "seat 2" not in text
 
 
 def test_evidence_from_outside_is_named_by_players() -> None:

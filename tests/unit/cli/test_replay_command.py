@@ -240,10 +240,10 @@ def drawn(viewer: Viewer, version: int, *, width: int = 100, height: int = 26) -
 
 def test_a_screen_shows_the_caption_the_table_and_the_keys() -> None:
     text = drawn(ALL, 9)
-    assert "Seat 0 played 2d. Seat 1 is next." in text
+    assert "Seat 1 played 2d. Seat 2 is next." in text
     assert "version 9 of 196" in text
     assert re.search(r"pile +6s 2d", text)
-    assert re.search(r"▶ +1 random +3: 4s 6c 9h +As +Th +Js +## ## ##", text)
+    assert re.search(r"▶ +2 random +3: 4s 6c 9h +As +Th +Js +## ## ##", text)
     assert "q quit" in text.splitlines()[-1]
 
 
@@ -262,7 +262,7 @@ def test_the_demand_names_also_the_ranks_that_fit_besides() -> None:
 
 
 def test_a_screen_shows_hidden_cards_as_such() -> None:
-    assert re.search(r"▶ +1 random +3: \?\? \?\? \?\? +As +Th +Js", drawn(None, 9))
+    assert re.search(r"▶ +2 random +3: \?\? \?\? \?\? +As +Th +Js", drawn(None, 9))
 
 
 def test_a_small_terminal_shows_the_header_and_the_keys() -> None:

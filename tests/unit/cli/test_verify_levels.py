@@ -41,7 +41,7 @@ def check_only_l2(run: Run, folder: Path, plan: Plan, seat: int) -> None:
     status, out, _ = verify(run, folder, plan, "--level", "L3")
     assert status == 2
     assert out.splitlines()[-1].startswith("no evidence of tampering, level L2")
-    assert f"for more: Seat {seat} signed no move of this hand after the deal" in out
+    assert f"for more: Seat {seat + 1} signed no move of this hand after the deal" in out
     assert verify(run, folder, plan, "--level", "L2")[0] == 0
 
 
@@ -79,7 +79,7 @@ def test_moves_made_after_time_outs_are_counted_in_the_text_on_l3(
     plan = replace(SIGNED, silent=1, silent_after=after)
     count = sum(b'"turn_timed_out"' in line for line in made_game(plan))
     status, out, _ = verify(shithead, tmp_path, plan, "--level", "L3")
-    made = f"{count} moves of seat 1 were made for it after time-outs"
+    made = f"{count} moves of seat 2 were made for it after time-outs"
     assert (status, out.splitlines()[-1]) == (0, f"no evidence of tampering, level L3; {made}")
     page = tmp_path / "page.html"
     _, out, _ = verify(shithead, tmp_path, plan, "--json", "--html", str(page))
@@ -110,7 +110,7 @@ def test_a_forfeit_of_a_seat_without_a_key_is_listed_in_the_signatures_of_the_re
     plan = Plan(name="given up", forfeit_by=1)
     lines = made_game(plan)
     seq = next(seq for seq, line in enumerate(lines) if b'"game_ended"' in line)
-    unproven = f"Event {seq}: no signature shows that seat 1 gave up."
+    unproven = f"Event {seq}: no signature shows that seat 2 gave up."
     for level in ("L1", "L2"):
         status, out, _ = verify(shithead, tmp_path, plan, "--level", level)
         assert status == 0

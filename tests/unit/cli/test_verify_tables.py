@@ -140,7 +140,7 @@ def test_a_drawn_dealer_of_a_hand_after_another_fails(shithead: Run, tmp_path: P
     first, _ = hands()
     lines = made_game_of("second", hand=2, after=first)
     due = dealer_after(first)
-    drawn = f"was drawn by lot, but the rules give the deal to seat {due}."
+    drawn = f"was drawn by lot, but the rules give the deal to seat {due + 1}."
     assert drawn in fails(shithead, tmp_path, lines, first)
 
 

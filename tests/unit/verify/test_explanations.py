@@ -38,7 +38,7 @@ def test_outcomes_computed_by_the_server_are_not_attributed_to_players() -> None
     [explanation] = report.explanations
     count, seat = forgery.data(seq)["count"], forgery.data(seq)["seat"]
     assert explanation.text.startswith(
-        f"This record states: seat {seat} completed a set and burned {count} card"
+        f"This record states: seat {seat + 1} completed a set and burned {count} card"
     )
     assert " The party that produced this file wrote it, or this is the server’s log. " in (
         explanation.text
@@ -100,7 +100,7 @@ def test_a_move_after_a_time_out_is_attributed_to_the_server() -> None:
     seq = next(seq for seq, event in enumerate(events) if event["type"] == "turn_timed_out")
     seat = events[seq]["data"]["seat"]
     text = describe(events[seq + 1]).text
-    assert text.startswith(f"the server moved in place of seat {seat}: seat {seat} ")
+    assert text.startswith(f"the server moved in place of seat {seat + 1}: seat {seat + 1} ")
 
 
 def state(seat: int, mode: str, progress: str) -> dict[str, object]:
@@ -126,8 +126,8 @@ def test_without_entropy_of_players_the_report_says_that_the_operator_chose_the_
 def test_entropy_sent_in_one_step_protects_against_players_alone() -> None:
     """Entropy `value` does not protect against the server together with a player."""
     states = [state(0, "value", "revealed"), state(1, "none", "none")]
-    assert lines(states)[0].startswith("Seat 0 added a value in one step: no player alone")
-    assert lines(states)[1] == "Seat 1 added nothing to the shuffle"
+    assert lines(states)[0].startswith("Seat 1 added a value in one step: no player alone")
+    assert lines(states)[1] == "Seat 2 added nothing to the shuffle"
     assert "the player who sent last" in unproven(states)
 
 

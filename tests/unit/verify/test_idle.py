@@ -47,7 +47,7 @@ def test_naming_a_seat_as_idle_that_did_not_have_the_turn_fails() -> None:
     report = report_on(log.lines())
     assert failing(report) == {Check.LEGALITY: end}
     [finding] = [f for f in report.findings if f.check is Check.LEGALITY]
-    assert finding.reason == f"The game was not waiting for seat {1 - turn_of(log)}."
+    assert finding.reason == f"The game was not waiting for seat {2 - turn_of(log)}."
 
 
 @pytest.mark.parametrize(("seat", "fails"), [(0, True), (1, False), (None, False)])

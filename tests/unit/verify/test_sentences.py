@@ -87,7 +87,7 @@ PARTS = {
     | {"alone.other_move", "alone.in_favour", "alone.signature", "alone.no_proof"},
     "move": {f"signed.{kind}" for kind in MOVES if kind != "try_stock"},
     "zone": {f"zones.{zone}" for zone in ("stock", "burned", "pile", "hand", "up", "down")},
-    "value": {"value.seat", "value.and", "value.or"},
+    "value": {"value.and", "value.or"},
     "by": {f"audit.by.{how}" for how in KnownBy},
     "side": {f"receipts.of.{side}" for side in Party},
 }

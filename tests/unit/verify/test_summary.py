@@ -64,8 +64,8 @@ def test_the_shithead_that_a_record_claims_is_named() -> None:
     forgery.data(seq)["shithead"] = other = forgery.data(seq)["places"][0]
     summary = report_on(forgery.lines()).summary
     assert summary is not None
-    assert f"It states: seat {other} is the shithead." in summary.changed
-    assert f"By the rules seat {true} is the shithead, not seat {other}." in summary.changed
+    assert f"It states: seat {other + 1} is the shithead." in summary.changed
+    assert f"By the rules seat {true + 1} is the shithead, not seat {other + 1}." in summary.changed
 
 
 def test_a_move_out_of_turn_names_the_seat_whose_turn_it_was() -> None:
@@ -76,7 +76,7 @@ def test_a_move_out_of_turn_names_the_seat_whose_turn_it_was() -> None:
     forgery.data(seq)["cards"] = [str(game_at(forgery, seq).seats[other].hand[0])]
     summary = report_on(forgery.lines()).summary
     assert summary is not None
-    assert f"It was the turn of seat {due}, not of seat {other}." in summary.changed
+    assert f"It was the turn of seat {due + 1}, not of seat {other + 1}." in summary.changed
 
 
 def test_a_time_that_goes_back_leaves_two_possible_authors() -> None:
@@ -168,9 +168,9 @@ def test_a_false_signature_does_not_count_against_its_player() -> None:
     seat = forgery.events[signed_play(forgery)]["by"]
     summary = summary_after(falsify_the_signature, "shithead-keyed")
     assert "The signature on this move is not that of seat" in summary.changed
-    assert f"nothing shows that the player of seat {seat} made this move." in summary.changed
+    assert f"nothing shows that the player of seat {seat + 1} made this move." in summary.changed
     assert "the server refuses a move without the right signature" in summary.author
-    assert f"It is no proof against the player of seat {seat}" in summary.author
+    assert f"It is no proof against the player of seat {seat + 1}" in summary.author
 
 
 def test_under_a_right_signature_the_report_names_the_signed_move() -> None:

@@ -6,7 +6,7 @@
 
 import { brief, printed, rankOf, ranked, spelled } from "./cards.js";
 import { h } from "./dom.js";
-import { either, has, listed, t } from "./i18n.js";
+import { begun, either, has, listed, seatNumber, seatWords, t } from "./i18n.js";
 
 /**
  * @typedef {Object} Voice how sentences are worded
@@ -23,9 +23,10 @@ import { either, has, listed, t } from "./i18n.js";
  */
 export function seatName(seat) {
   if (seat.name) return seat.name;
-  if (seat.bot) return `${seat.bot[0].toUpperCase()}${seat.bot.slice(1)} ${seat.seat + 1}`;
+  if (seat.bot) return `${begun(seat.bot)} ${seatNumber(seat.seat)}`;
   const keys = { open: "seat.open", bot: "seat.bot.number", human: "seat.erased" };
-  return t(keys[/** @type {keyof typeof keys} */ (seat.kind)] ?? "seat.number", { n: seat.seat + 1 });
+  const key = keys[/** @type {keyof typeof keys} */ (seat.kind)];
+  return key ? t(key, { n: seatNumber(seat.seat) }) : begun(seatWords(seat.seat));
 }
 
 /**

@@ -7,7 +7,7 @@ import { sparing } from "./collusion.js";
 import { showConcerns } from "./concerns.js";
 import { announce, find, h, replace } from "./dom.js";
 import { attempt, button, field, missing, quiet, section } from "./forms.js";
-import { language, moment, start, t } from "./i18n.js";
+import { language, moment, seatWords, start, t } from "./i18n.js";
 import { offerMenu } from "./menu.js";
 import { checkPlayer, showAccount } from "./player.js";
 import { receiptsOf } from "./receipts.js";
@@ -79,7 +79,7 @@ async function list(isToOpen) {
 const listed = (/** @type {Api["Dispute"]} */ dispute) => h("li", { class: "row" }, [
   h("span", { class: "what" }, [
     h("strong", null, [t(`charge.${dispute.charge}`)]),
-    h("span", { class: "quiet" }, [`${t("court.accused")}: ${dispute.accused === null ? t("court.server") : t("seat.number", { n: dispute.accused + 1 })} · ${t(`state.${dispute.state}`)} · ${t("court.opened")}: ${moment(dispute.opened_at)}`]),
+    h("span", { class: "quiet" }, [`${t("court.accused")}: ${dispute.accused === null ? t("court.server") : seatWords(dispute.accused)} · ${t(`state.${dispute.state}`)} · ${t("court.opened")}: ${moment(dispute.opened_at)}`]),
   ]),
   h("a", { class: "button", href: `/disputes/${dispute.id}` }, [t("court.read")]),
 ]);

@@ -69,6 +69,15 @@ export function t(key, values = {}) {
   return form.replace(/\{(\w+)\}/g, (_, name) => String(values[name] ?? "–"));
 }
 
+/** @param {string} text @returns {string} the text with a capital letter at its beginning */
+export const begun = (text) => `${text[0].toLocaleUpperCase()}${text.slice(1)}`;
+
+/** @param {number} seat as data count it, from 0 @returns {number} its number for readers, from 1, as in the server's `sentences.py` */
+export const seatNumber = (seat) => seat + 1;
+
+/** @param {number} seat as data count it @returns {string} the seat in words within a sentence */
+export const seatWords = (seat) => t("seat.number", { n: seatNumber(seat) });
+
 /** @param {string} key @returns {boolean} whether there is a text with this key */
 export const has = (key) => key in strings;
 

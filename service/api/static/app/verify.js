@@ -9,7 +9,7 @@ import { identity } from "./api.js";
 import { caption, seatName } from "./captions.js";
 import { spelled } from "./cards.js";
 import { find, h, replace } from "./dom.js";
-import { start, t } from "./i18n.js";
+import { begun, seatWords, start, t } from "./i18n.js";
 import { offerMenu } from "./menu.js";
 import { receiptsOf, storedKeys } from "./receipts.js";
 import { bytesOf, sourceOf, sourcesIn } from "./sources.js";
@@ -34,7 +34,7 @@ let game = ""; // the id of the game in the file
 /** @param {number} seat @returns {string} its name, or its number at the table */
 function who(seat) {
   const found = seated.get(game)?.[seat];
-  return found ? seatName(found) : t("seat.number", { n: seat + 1 });
+  return found ? seatName(found) : seatWords(seat);
 }
 
 /** @param {{code: string, values?: Record<string, any>}} sentence @returns {string} the sentence, with names for seats and cards */
@@ -42,8 +42,7 @@ function inWords({ code, values = {} }) {
   const names = { ...values };
   for (const key of ["seat", "dealer", "taker", "turn", "due"]) if (Number.isInteger(values[key])) names[key] = who(values[key]);
   for (const key of ["card", "on"]) if (values[key]) names[key] = spelled(values[key]);
-  const text = t(code, names);
-  return text[0].toLocaleUpperCase() + text.slice(1);
+  return begun(t(code, names));
 }
 
 /** @param {import("../verifier/bundle.js").Bundle} bundle @returns {string} the id of its game, "" if it names none */

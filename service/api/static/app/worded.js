@@ -1,7 +1,7 @@
 /** Sentences of the server in the reader's language: made from their codes and values. */
 
 import { ranked, spelled } from "./cards.js";
-import { either, has, listed, t } from "./i18n.js";
+import { begun, either, has, listed, seatWords, t } from "./i18n.js";
 
 /** Names of values that are seats, and of those that are cards, as in the server's `sentences.py`. */
 const SEATS = /^(?:seats?|dealer|due|holder|taker)$/;
@@ -18,8 +18,6 @@ function span(seconds) {
   const [size, unit] = UNITS.find((one) => seconds >= one[0]) ?? UNITS[3];
   return t(`span.${unit}`, { n: Math.floor(seconds / size) });
 }
-
-const numbered = (/** @type {number} */ seat) => t("seat.number", { n: seat + 1 });
 
 const happens = (/** @type {string} */ kind) => t(has(`happens.${kind}`) ? `happens.${kind}` : "happens.other");
 
@@ -55,8 +53,7 @@ const filled = ({ code, values }, who) =>
  * @param {(seat: number) => string} [who] the name of a seat
  * @returns {string | null}
  */
-export function worded(said, who = numbered) {
+export function worded(said, who = seatWords) {
   if (!said.code || !has(said.code)) return null;
-  const text = filled(said, who);
-  return `${text[0].toUpperCase()}${text.slice(1)}`;
+  return begun(filled(said, who));
 }

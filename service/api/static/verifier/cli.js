@@ -28,7 +28,7 @@ const USAGE = [
   "  --server-key KEY     the server's key (name+id+key), a file with it, or a saved answer of /v1/keys",
   "  --witness-key KEY    the key of a witness (name+id+key), or a file with it (repeatable)",
   "  --quorum N           how many of these witnesses must have signed (all)",
-  "  --seat-key SEAT=KEY  the key of a seat that you know from its player (repeatable)",
+  "  --seat-key SEAT=KEY  the key of a seat, from 0, that you know from its player (repeatable)",
   "  --key-change FILE    changes of keys between hands: a saved answer of /v1/tables/ID/keys (repeatable)",
   "  --json               one line of JSON for each file",
 ].join("\n");
@@ -36,14 +36,19 @@ const USAGE = [
 globalThis.crypto ??= /** @type {Crypto} */ (webcrypto); // Node.js 18 has no global `crypto`
 
 /** The texts of the page, and those that only a comparison of several logs needs. @type {Record<string, string>} */
-const words = Object.assign({}, ...["report", "verify", "findings"].map((part) => JSON.parse(readFileSync(new URL(`../../../words/${part}/en.json`, import.meta.url), "utf8"))));
+const words = Object.assign({}, ...[".", "report", "verify", "findings"].map((part) => JSON.parse(readFileSync(new URL(`../../../words/${part}/en.json`, import.meta.url), "utf8"))));
 
 /** An invalid command line. */
 class UsageError extends Error {}
 
+const SEATS = /^(?:seat|dealer|taker|turn|due)$/;
+
+/** @param {number} seat as data count it, from 0 @returns {string} the seat in words, which count from 1 */
+const seatWords = (seat) => words["seat.number"].replace("{n}", String(seat + 1));
+
 /** @param {string} code @param {import("./log.js").Values} [values] */
 function sentence(code, values = {}) {
-  const named = (/** @type {string} */ name) => (/^(?:seat|dealer|taker|turn|due)$/.test(name) && values[name] !== null ? `seat ${values[name]}` : String(values[name] ?? "–"));
+  const named = (/** @type {string} */ name) => (SEATS.test(name) && values[name] !== null ? seatWords(Number(values[name])) : String(values[name] ?? "–"));
   const text = words[code].replace(/\{(\w+)\}/g, (_, name) => named(name));
   return text[0].toUpperCase() + text.slice(1);
 }

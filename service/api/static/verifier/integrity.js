@@ -23,7 +23,7 @@ export async function checkChain(log, { manifest }) {
   const game = log.events[0]?.game;
   if (manifest && game && manifest.game !== game) throw new Failure(0, "chain.manifest");
   const n = Number(manifest?.profile.split("-")[1] ?? -1);
-  if (log.created && n >= log.created.data.seats.length) throw new Failure(0, "chain.seat", { n });
+  if (log.created && n >= log.created.data.seats.length) throw new Failure(0, "chain.seat", { seat: n });
   const whole = endOfMoves(log);
   for (const [seq, event] of log.events.entries()) {
     if (event.named !== seq) throw new Failure(seq, "chain.seq", { named: event.named });
