@@ -128,7 +128,6 @@ class Services:
         witness_quorum: int = 0,
         retention: Retention = DEFAULT_RETENTION,
         periods: Periods = Periods(),  # noqa: B008 - a frozen value, the defaults of the settings
-        ask_findings: Callable[[UUID], None] = lambda _dispute: None,
         idle_after: timedelta | None = None,
         clock_doubt: Doubt = no_doubt,
         availability: Availability | None = None,
@@ -326,7 +325,7 @@ class Services:
             commands=commands,
             access_log=access_log,
             world=self.world,
-            request_findings=ask_findings,
+            notifier=self.notifier,
             server_keys=lambda: verifiers_of(keyring.present, origin),
         )
         self.collusion = Collusion(
@@ -444,7 +443,6 @@ def services_from(settings: Settings, *, most_waiting: int | None = None) -> Ser
         origin=settings.origin,
         notifier=notifier,
         availability=Availability(directory),
-        ask_findings=notifier.request_findings if notifier else lambda _dispute: None,
         readiness=_readiness(
             database, keyring, redis, signed_checkpoints(settings.key_file, settings.log_checkpoint)
         ),

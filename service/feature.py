@@ -7,8 +7,10 @@ from dataclasses import dataclass, field
 from typing import Protocol
 
 from prometheus_client import Counter, Gauge
+from redis import Redis
 
 from schemas.notices import NoticeType
+from service.application.ports import JobKind
 from service.application.quotas import Bound, Slice, Weight
 from service.bootstrap import Services
 
@@ -33,6 +35,23 @@ class Sweep:
     begin: Callable[[Services], Work]
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class JobContext:
+    """What a job gets besides its arguments."""
+
+    services: Callable[[], Services]  # of the process, made at the first call
+    connection: Redis
+    queue: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Job:
+    """A job, and the function that does it; safe to run twice, late or concurrently."""
+
+    kind: JobKind
+    run: Callable[..., object]  # takes a `JobContext` and the arguments
+
+
 class Operations(Protocol):
     """A group of operations, as `service/api/operation.py` makes it."""
 
@@ -51,6 +70,7 @@ class Feature:
 
     name: str
     operations: tuple[Operations, ...] = ()
+    jobs: tuple[Job, ...] = ()
     sweeps: tuple[Sweep, ...] = ()
     notices: tuple[NoticeType, ...] = ()
     metrics: tuple[Counter | Gauge, ...] = ()
@@ -65,6 +85,11 @@ def weights_of(features: Iterable[Feature]) -> dict[str, Weight]:
         for group in feature.operations
         for view, weight in group.weights.items()
     }
+
+
+def jobs_of(features: Iterable[Feature]) -> dict[str, Job]:
+    """Return the jobs of all features by name."""
+    return {job.kind.name: job for feature in features for job in feature.jobs}
 
 
 def quotas_of(features: Iterable[Feature]) -> dict[str, Bound]:

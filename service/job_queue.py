@@ -22,7 +22,7 @@ from rq.serializers import JSONSerializer
 
 from schemas.settings import Tree
 from service.application.errors import Refusal
-from service.application.ports import GameVersion
+from service.application.ports import MAIN_QUEUE, GameVersion, JobKind
 from service.application.quotas import Slots
 from service.due_games import DueGames
 from service.replay.sentences import said
@@ -31,19 +31,11 @@ from service.runtime.addresses import sentinels_of, uses_sentinel
 from service.runtime.tracing import Attribute, SpanName
 from service.shx.canonical import canonical
 
-QUEUE = "bots"
-"""The queue of all other turns of bots, and of the findings of disputes."""
-
 SEARCH_QUEUE = "searches"
 """The queue of tables with bots that search, which take a hundred times as long for a move."""
 
-WEBHOOKS_QUEUE = "webhooks"
-"""The queue of requests to players' receivers, which may hang; its process makes no moves."""
-TAKE_TURN = "workers.jobs.take_turn"
-TAKE_DUE_TURNS = "workers.jobs.take_due_turns"
-DEAL_NEXT = "workers.jobs.deal_next"
-MAKE_FINDINGS = "workers.jobs.make_findings"
-SEND_WEBHOOK = "workers.jobs.send_webhook"
+TAKE_TURN: Final = JobKind(name="take_turn", queue=SEARCH_QUEUE)
+TAKE_DUE_TURNS: Final = JobKind(name="take_due_turns", queue=MAIN_QUEUE)
 JOB_SECONDS = 60
 """Time limit of a job, which plays moves for at most 20 seconds."""
 
@@ -140,18 +132,7 @@ class RedisNotifier:
 
     def __init__(self, client: redis.Redis, *, quiet_seconds: float = SILENT_SECONDS) -> None:
         self._client = client
-        self._queue = Queue(
-            QUEUE, connection=client, serializer=JSONSerializer, default_timeout=JOB_SECONDS
-        )
-        self._searches = Queue(
-            SEARCH_QUEUE, connection=client, serializer=JSONSerializer, default_timeout=JOB_SECONDS
-        )
-        self._webhooks = Queue(
-            WEBHOOKS_QUEUE,
-            connection=client,
-            serializer=JSONSerializer,
-            default_timeout=JOB_SECONDS,
-        )
+        self._queue = self._queue_named(MAIN_QUEUE)
         self._due = DueGames(client)
         self._publisher = _Publisher(client)
         self._quiet_seconds = quiet_seconds
@@ -196,13 +177,13 @@ class RedisNotifier:
         runs of one job id would overwrite each other's state in Redis.
         """
         if searches:
-            identity = f"{game}-{version}-{token_hex(4)}"
-            self._enqueue(self._searches, TAKE_TURN, str(game), version, job_id=identity)
+            key = f"{game}-{version}-{token_hex(4)}"
+            self.enqueue(TAKE_TURN, str(game), version, key=key)
             return
         trace, needed = tracing.context_for_job(), list[bool]()
         self._call(lambda: needed.append(self._due.add(game, version, trace=trace)))
         if any(needed):
-            self._enqueue(self._queue, TAKE_DUE_TURNS, job_id=f"due-{token_hex(8)}")
+            self.enqueue(TAKE_DUE_TURNS, key=f"due-{token_hex(8)}")
 
     def wake_again(self) -> None:
         """Enqueue a job for the due games if they wait without one, which may have been lost."""
@@ -213,39 +194,26 @@ class RedisNotifier:
             )
         )
         if any(missing):
-            self._enqueue(self._queue, TAKE_DUE_TURNS, job_id=f"due-{token_hex(8)}")
+            self.enqueue(TAKE_DUE_TURNS, key=f"due-{token_hex(8)}")
 
-    def deal(self, table: UUID, version: int) -> None:
-        """Enqueue a job that deals the next hand of a table at a version."""
-        self._enqueue(
-            self._queue,
-            DEAL_NEXT,
-            str(table),
-            version,
-            job_id=f"deal-{table}-{version}-{token_hex(4)}",
-        )
-
-    def request_findings(self, dispute: UUID) -> None:
-        """Enqueue a job that makes the findings of a dispute."""
-        self._enqueue(self._queue, MAKE_FINDINGS, str(dispute), job_id=f"findings-{dispute}")
-
-    def webhook_due(self, player: UUID, claim: int) -> None:
-        """Enqueue a job that sends a player's receiver what is new, under a claim."""
-        identity = f"webhook-{player}-{claim}"
-        self._enqueue(self._webhooks, SEND_WEBHOOK, str(player), claim, job_id=identity)
-
-    def _enqueue(self, queue: Queue, job: str, *arguments: str | int, job_id: str) -> None:
-        """Enqueue a job that is forgotten after FORGET_SECONDS."""
+    def enqueue(self, job: JobKind, *arguments: str | int, key: str) -> None:
+        """Enqueue a job with an id, which is forgotten after FORGET_SECONDS."""
+        queue = self._queue if job.queue == MAIN_QUEUE else self._queue_named(job.queue)
         self._call(
             lambda: queue.enqueue(
-                job,
+                job.name,
                 *arguments,
-                job_id=job_id,
+                job_id=key,
                 meta=_trace_meta(),
                 result_ttl=0,
                 failure_ttl=FORGET_SECONDS,
                 ttl=FORGET_SECONDS,
             )
+        )
+
+    def _queue_named(self, name: str) -> Queue:
+        return Queue(
+            name, connection=self._client, serializer=JSONSerializer, default_timeout=JOB_SECONDS
         )
 
     def queued(self) -> int | None:
@@ -332,7 +300,7 @@ class _Publisher:
 TRIALS_QUEUE: Final = "trials"
 """The queue of trials, served by one process, so that bots never wait for a trial."""
 
-TRY_RULESET: Final = "workers.jobs.try_ruleset"
+TRY_RULESET: Final = JobKind(name="try_ruleset", queue=TRIALS_QUEUE)
 WITHIN_SECONDS: Final = 25.0
 """Seconds after which a request stops waiting for its trial."""
 
@@ -428,7 +396,7 @@ class QueuedTrials:
             yield
 
 
-COMPARE_PLAYERS: Final = "workers.jobs.compare_players"
+COMPARE_PLAYERS: Final = JobKind(name="compare_players", queue=TRIALS_QUEUE)
 COMPARE_SECONDS: Final = 180
 """Time limit of a job that compares players, and after it another one is enqueued."""
 
@@ -465,7 +433,7 @@ class QueuedComparisons:
             raise _not_compared()
         if client.set(f"{_figures_key(dispute)}.begun", 1, ex=COMPARE_SECONDS, nx=True):
             queue.enqueue(
-                COMPARE_PLAYERS,
+                COMPARE_PLAYERS.name,
                 str(dispute),
                 meta=_trace_meta(),
                 job_timeout=COMPARE_SECONDS,
@@ -530,7 +498,7 @@ def _begin(client: redis.Redis, trial: str, settings: Tree, by: UUID, address: s
             raise _share_taken()
         case b"new":
             queue.enqueue(
-                TRY_RULESET,
+                TRY_RULESET.name,
                 settings,
                 HANDS,
                 meta=_trace_meta(),

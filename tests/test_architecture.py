@@ -20,7 +20,7 @@ PACKAGES = ("service", "schemas", "workers")
 
 LIBRARIES = {
     "psycopg": {"store", "backup", "local"},
-    "redis": {"due_games", "job_queue", "workers", "local", "api", "bootstrap"},
+    "redis": {"feature", "due_games", "job_queue", "workers", "local", "api", "bootstrap"},
     "rq": {"job_queue", "workers"},
     "flask": {"api", "wsgi"},
     "a2wsgi": {"api"},

@@ -16,14 +16,14 @@ import structlog
 from rq import Queue
 from rq.serializers import JSONSerializer
 
+from service.application.ports import MAIN_QUEUE
+from service.application.webhooks import SEND_WEBHOOK
 from service.bootstrap import Services, services_from
 from service.feature import Feature, sweeps_of
 from service.features import FEATURES
 from service.job_queue import (
-    QUEUE,
     SEARCH_QUEUE,
     TRIALS_QUEUE,
-    WEBHOOKS_QUEUE,
     client_of,
 )
 from service.runtime.config import ConfigError, Settings, settings_from
@@ -41,7 +41,7 @@ RETRY_SECONDS = 1.0
 NICENESS = 5
 """Niceness of the processes for trials, searches and webhooks: moves have a higher priority."""
 
-_NICE_QUEUES = {"trials": TRIALS_QUEUE, "searches": SEARCH_QUEUE, "webhooks": WEBHOOKS_QUEUE}
+_NICE_QUEUES = {"trials": TRIALS_QUEUE, "searches": SEARCH_QUEUE, "webhooks": SEND_WEBHOOK.queue}
 
 
 def main(arguments: Sequence[str] | None = None, *, features: Sequence[Feature] = FEATURES) -> int:
@@ -82,7 +82,7 @@ def main(arguments: Sequence[str] | None = None, *, features: Sequence[Feature] 
     return 0
 
 
-def work(settings: Settings, stopping: threading.Event, name: str = QUEUE) -> int:
+def work(settings: Settings, stopping: threading.Event, name: str = MAIN_QUEUE) -> int:
     """
     Run an RQ worker that does not fork for each job; return the exit status of the process.
 

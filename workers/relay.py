@@ -11,6 +11,7 @@ import structlog
 
 from service.application.games.commits import GAME_TOPIC
 from service.application.ports import GameVersion
+from service.application.webhooks import SEND_WEBHOOK
 from service.bootstrap import Services
 from service.runtime import tracing
 from service.runtime.telemetry import ROUNDS
@@ -57,7 +58,8 @@ class Relay:
         """Enqueue a job for each webhook that is due; return their number."""
         claimed = self._services.webhooks.claim()
         for player, claim in claimed:
-            self._services.notifier.webhook_due(player, claim)
+            key = f"webhook-{player}-{claim}"
+            self._services.notifier.enqueue(SEND_WEBHOOK, str(player), claim, key=key)
         return len(claimed)
 
     def _traces(self, versions: Mapping[UUID, Sequence[int]]) -> Mapping[GameVersion, str]:

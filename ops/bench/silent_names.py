@@ -7,9 +7,12 @@ import time
 from dataclasses import replace
 from typing import Any
 
+from redis import Redis
+
+from service.feature import JobContext
+from service.features.webhooks import send
 from tests.receivers import Receiver, receiver
 from tests.worlds.api_world import Person, World, make_world
-from workers import jobs
 from workers.relay import Relay
 
 SILENT = 200
@@ -39,7 +42,6 @@ def _delay(url: str, redis_url: str, count: int) -> float | None:
 
     hooks: Any = world.services.webhooks
     hooks._receivers = replace(hooks._receivers, resolve=resolve)  # noqa: SLF001 - as the system
-    services, jobs.services = jobs.services, lambda: world.services  # type: ignore[assignment] # this one
     try:
         with receiver() as local:
             honest = world.person("Ada")
@@ -52,16 +54,16 @@ def _delay(url: str, redis_url: str, count: int) -> float | None:
         stopped.set()
         released.set()
         time.sleep(1)
-        jobs.services = services
         world.services.close()
 
 
 def _relay(world: World, stopped: Any) -> None:
     relay = Relay(world.services)
+    work = JobContext(services=lambda: world.services, connection=Redis(), queue="webhooks")
     while not stopped():
         relay.pass_on()
         for player, claim in world.services.webhooks.claim():
-            jobs.send_webhook(str(player), claim)
+            send(work, str(player), claim)
         time.sleep(0.5)
 
 

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from datetime import UTC, datetime
-from typing import Protocol
+from typing import Final, Protocol
 from uuid import UUID, uuid4
 
 
@@ -50,6 +51,18 @@ GameVersion = tuple[UUID, int]
 """A game, and its number of events."""
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class JobKind:
+    """A kind of background job: its name in Redis, and the queue of the process that runs it."""
+
+    name: str
+    queue: str
+
+
+MAIN_QUEUE: Final = "bots"
+"""The queue of turns of bots and other short jobs."""
+
+
 class Notifier(Protocol):
     """Best-effort notifications after a commit; no method raises."""
 
@@ -75,11 +88,8 @@ class Notifier(Protocol):
     def wake_again(self) -> None:
         """Repeat the wake-up of workers if due games wait and it may have been lost."""
 
-    def deal(self, table: UUID, version: int) -> None:
-        """Enqueue a job that deals the next hand of a table at `version`, if it is due."""
-
-    def webhook_due(self, player: UUID, claim: int) -> None:
-        """Enqueue a job that sends a player's receiver what is new."""
+    def enqueue(self, job: JobKind, *arguments: str | int, key: str) -> None:
+        """Enqueue a job, once for each key as long as Redis remembers it; it may be lost."""
 
     def queued(self) -> int | None:
         """Return the number of due games and jobs that wait, without searches; None if unknown."""
@@ -109,10 +119,7 @@ class NoNotifier:
     def wake_again(self) -> None:
         """Do nothing."""
 
-    def deal(self, table: UUID, version: int) -> None:
-        """Do nothing."""
-
-    def webhook_due(self, player: UUID, claim: int) -> None:
+    def enqueue(self, job: JobKind, *arguments: str | int, key: str) -> None:
         """Do nothing."""
 
     def queued(self) -> int | None:

@@ -28,7 +28,7 @@ from schemas.tokens import Scope
 from service.application.calls import Caller, RegisteredPlayer, digest
 from service.application.errors import Refusal, invalid, missing_scope, not_found
 from service.application.notices import Notice, Notices, Open, Wanted
-from service.application.ports import World
+from service.application.ports import JobKind, World
 from service.keys import KeyringError, Keys
 from service.replay.sentences import said
 from service.runtime.http_client import Reply
@@ -53,6 +53,9 @@ from service.store.webhooks import (
     WebhookShares,
     WebhookState,
 )
+
+SEND_WEBHOOK: Final = JobKind(name="send_webhook", queue="webhooks")
+"""Requests to receivers have a queue and a process of their own, because receivers may hang."""
 
 LOOK_EVERY: Final = timedelta(minutes=5)
 """

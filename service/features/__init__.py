@@ -1,8 +1,9 @@
 """
 The features of the service, one literal tuple.
 
-`games`, `tables`, `seeks`, `disputes`, `statistics`, `players`, `webhooks` and `upkeep` declare
-those with work of their own; `sweeping` has parts of sweeps. The others stand in the tuple itself.
+`games`, `tables`, `seeks`, `disputes`, `statistics`, `players`, `rulesets`, `webhooks` and `upkeep`
+declare those with work of their own; `sweeping` has parts of sweeps. The others stand in the tuple
+itself.
 """
 
 from __future__ import annotations
@@ -15,7 +16,6 @@ from service.api.hands import hands
 from service.api.notes import notes
 from service.api.own_stream import own_stream
 from service.api.ratings import ratings
-from service.api.rulesets import bots, rulesets
 from service.application.quotas import MAX_STREAMS_OF_ADDRESS, MAX_STREAMS_OF_PLAYER, Bound, bounds
 from service.application.ratings import LEAVES
 from service.application.retention import MANY, Purging
@@ -23,6 +23,7 @@ from service.feature import Feature, Sweep
 from service.features.disputes import DISPUTES
 from service.features.games import GAMES
 from service.features.players import PLAYERS
+from service.features.rulesets import RULESETS
 from service.features.seeks import SEEKS
 from service.features.statistics import STATISTICS
 from service.features.sweeping import HOUR, MINUTE, purge
@@ -53,7 +54,7 @@ FEATURES: Final = (
         },
     ),
     WEBHOOKS,
-    Feature(name="rulesets", operations=(rulesets, bots), quotas=bounds(QuotaKind.RULESETS)),
+    RULESETS,
     TABLES,
     SEEKS,
     GAMES,

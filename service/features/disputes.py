@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 from typing import Final
+from uuid import UUID
 
 from schemas.notices import NoticeType
 from service.api.disputes import disputes
+from service.application.disputes.findings import MAKE_FINDINGS
 from service.application.quotas import Bound, Slice, bounds
 from service.bootstrap import Services
 from service.domain.dispute_rules import MAX_RECEIPTS, MAX_REFEREES, MAX_STATEMENTS
-from service.feature import Feature, Sweep, Work
+from service.feature import Feature, Job, JobContext, Sweep, Work
 from service.features.sweeping import HOUR, MINUTE, each
+from service.job_queue import COMPARE_PLAYERS, note_figures
 from service.runtime.telemetry import UNANSWERED
 from service.store.events import QuotaKind
 
@@ -31,9 +34,33 @@ def unanswered(services: Services) -> Work:
     return work
 
 
+def make_findings(work: JobContext, dispute_id: str) -> str:
+    """
+    Run the checks for a dispute and store its findings, and the events of ended periods.
+
+    Returns the outcome, as `DisputeJobs.process`. Safe to run twice or late: findings are made
+    again only if there is further evidence.
+    """
+    return work.services().dispute_jobs.process(UUID(dispute_id))
+
+
+def compare_players(work: JobContext, dispute_id: str) -> None:
+    """
+    Compute the figures of a dispute about collusion, and store them in Redis for its referees.
+
+    Safe to run twice: equal logs have equal figures.
+    """
+    dispute = UUID(dispute_id)
+    note_figures(work.connection, dispute, work.services().collusion.compute(dispute))
+
+
 DISPUTES: Final = Feature(
     name="disputes",
     operations=(disputes,),
+    jobs=(
+        Job(kind=MAKE_FINDINGS, run=make_findings),
+        Job(kind=COMPARE_PLAYERS, run=compare_players),
+    ),
     sweeps=(
         Sweep(
             name="disputes",

@@ -2,17 +2,23 @@
 
 from __future__ import annotations
 
+import time
 from datetime import timedelta
 from typing import Final
+from uuid import UUID
 
 from schemas.notices import NoticeType
 from service.api.events import events, replay, stream
 from service.api.games import games
+from service.application.games.schedule import INTERVAL_SECONDS
 from service.application.operations import MAX_STUCK, stuck_games
 from service.application.quotas import MAX_SWAPS, Bound, Slice, bounds
 from service.bootstrap import Services
-from service.feature import Feature, Sweep, Work
+from service.due_games import DueGames, WakeUp
+from service.feature import Feature, Job, JobContext, Sweep, Work
 from service.features.sweeping import HOUR, Woken
+from service.job_queue import SEARCH_QUEUE, TAKE_DUE_TURNS, TAKE_TURN
+from service.runtime import tracing
 from service.runtime.telemetry import CONFLICTS, JOBS, MOVES, STUCK, SWEEPER_LAG, TURNS
 from service.store.events import QuotaKind
 from service.store.games import MAX_REFUSALS, IdleGame
@@ -73,6 +79,60 @@ def idle_games(services: Services) -> Work:
     return work
 
 
+def take_turn(work: JobContext, game_id: str, version: int) -> str:
+    """
+    Make the moves that are due at `version` of a game, and those of bots that follow.
+
+    Returns the outcome, as `Turns.play_due_moves`. Safe to run twice, late or concurrently: the
+    second run finds the game past `version` and does nothing. The job has no arguments but the
+    game's id and version. If a bot of the table searches, a job of the main queue enqueues another
+    one in SEARCH_QUEUE, and makes no move itself.
+    """
+    game, services = UUID(game_id), work.services()
+    searching = work.queue == SEARCH_QUEUE
+    outcome = services.turns.play_due_moves(game, version, searching=searching)
+    JOBS.labels(outcome).inc()
+    if outcome == "searches":
+        services.notifier.wake(game, version, searches=True)
+    if outcome == "again":
+        services.wake(game)
+    return outcome
+
+
+DUE_SECONDS: Final = 0.5
+"""Time after which a job takes no further due game, so that deals and findings wait little."""
+
+
+def take_due_turns(work: JobContext) -> int:
+    """
+    Take due games from the list and play each, as `take_turn`; return their number.
+
+    One job for many games, because a job costs more than a move. If games are left or one fails,
+    another job is enqueued for the others.
+    """
+    notifier = work.services().notifier
+    due, count, until = DueGames(work.connection), 0, time.monotonic() + DUE_SECONDS
+    due.begin()
+    try:
+        while time.monotonic() < until and (found := due.take()) is not None:
+            count += 1
+            if count == 1:
+                notifier.wake_again()  # another worker helps if further games wait
+            _play(work, found)
+    finally:
+        notifier.wake_again()
+    return count
+
+
+def _play(work: JobContext, found: WakeUp) -> None:
+    with tracing.job_span("take_turn", work.queue, found.trace, unit=INTERVAL_SECONDS) as span:
+        try:
+            take_turn(work, str(found.game), found.version)
+        except Exception:
+            span.fail("failed")
+            raise
+
+
 DUE_GAMES: Final = Sweep(
     name="due games", period=0, seconds=2, rows=200, longest_pause=1, begin=due_games
 )
@@ -81,6 +141,7 @@ DUE_GAMES: Final = Sweep(
 GAMES: Final = Feature(
     name="games",
     operations=(games, events, stream, replay),
+    jobs=(Job(kind=TAKE_TURN, run=take_turn), Job(kind=TAKE_DUE_TURNS, run=take_due_turns)),
     sweeps=(
         DUE_GAMES,
         Sweep(name="stuck", period=60, seconds=1, rows=MAX_STUCK, longest_pause=HOUR, begin=stuck),

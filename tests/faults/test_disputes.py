@@ -10,18 +10,21 @@ from uuid import UUID, uuid4
 import orjson
 import pytest
 import redis
-from rq import Queue, SimpleWorker
+from rq import Queue
 from rq.serializers import JSONSerializer
 
 from service.application.calls import Caller, RegisteredPlayer
 from service.application.disputes.commands import Accusation, DisputeCall
+from service.application.disputes.findings import MAKE_FINDINGS
 from service.application.disputes.record import DISPUTES, DisputeRecord
 from service.application.errors import Refusal
+from service.application.ports import MAIN_QUEUE
 from service.bootstrap import Services
 from service.domain.dispute import Charge, DisputeState, Vote
-from service.features.disputes import due_disputes
+from service.feature import JobContext
+from service.features.disputes import due_disputes, make_findings
 from service.features.statistics import counts
-from service.job_queue import QUEUE, RedisNotifier, connect
+from service.job_queue import RedisNotifier, connect
 from service.shx.receipts import vote_commitment
 from service.store.disputes import STATISTICS_TOPIC
 from service.store.events import Commit, OutboxRow
@@ -36,6 +39,7 @@ from tests.worlds.fake_world import (
     version_of,
 )
 from workers import jobs
+from workers.main import Worker
 
 HOUR = 3600
 SALT = b"s" * 32
@@ -115,14 +119,15 @@ def test_a_worker_makes_requested_findings(
     services: Services, dispute: UUID, redis_url: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(jobs, "services", lambda: services)
-    RedisNotifier(connect(redis_url)).request_findings(dispute)
+    RedisNotifier(connect(redis_url)).enqueue(MAKE_FINDINGS, str(dispute), key="findings")
     client = redis.Redis.from_url(redis_url)
-    queue = Queue(QUEUE, connection=client, serializer=JSONSerializer)
-    worker = SimpleWorker([queue], connection=client, serializer=JSONSerializer)
+    queue = Queue(MAIN_QUEUE, connection=client, serializer=JSONSerializer)
+    worker = Worker([queue], connection=client, serializer=JSONSerializer)
     worker.work(burst=True, logging_level="ERROR")
     assert types_of(services, dispute)["findings_made"] == 1
-    assert jobs.make_findings(str(dispute)) == "nothing", "a repeated job"
-    assert jobs.make_findings(str(uuid4())) == "gone"
+    work = JobContext(services=lambda: services, connection=client, queue=MAIN_QUEUE)
+    assert make_findings(work, str(dispute)) == "nothing", "a repeated job"
+    assert make_findings(work, str(uuid4())) == "gone"
     assert types_of(services, dispute)["findings_made"] == 1
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 from uuid import uuid4
@@ -15,11 +16,11 @@ from rq.job import Job
 from rq.registry import StartedJobRegistry
 from rq.serializers import JSONSerializer
 
-from workers import jobs
+from service.feature import Feature, JobContext, jobs_of
+from service.features import FEATURES
 from workers.main import Worker
 
-TAKE_TURN, FINDINGS = "workers.jobs.take_turn", "workers.jobs.make_findings"
-TRY = "workers.jobs.try_ruleset"
+TAKE_TURN, FINDINGS, TRY = "take_turn", "make_findings", "try_ruleset"
 TOUCHED: list[str] = []
 
 
@@ -42,9 +43,20 @@ def queue_of(client: redis.Redis) -> Queue:
     return Queue("bots", connection=client, serializer=JSONSerializer)
 
 
-def run_worker(client: redis.Redis) -> None:
-    """Run a worker until the queue is empty."""
-    worker = Worker([queue_of(client)], connection=client, serializer=JSONSerializer)
+def run_worker(client: redis.Redis, done: list[Any] | None = None) -> None:
+    """Run a worker until the queue is empty; `done` gets the arguments of jobs."""
+    noted: list[Any] = [] if done is None else done
+
+    def note(_work: JobContext, *arguments: object) -> None:
+        noted.append(arguments)
+
+    jobs = tuple(replace(job, run=note) for job in jobs_of(FEATURES).values())
+    worker = Worker(
+        [queue_of(client)],
+        connection=client,
+        serializer=JSONSerializer,
+        features=(Feature(name="noted", jobs=jobs),),
+    )
     worker.work(burst=True, logging_level="WARNING")
 
 
@@ -109,14 +121,12 @@ def when_abandoned(queue: Queue, _: Path) -> None:
 def test_foreign_jobs_and_callbacks_are_not_run(
     client: redis.Redis,
     tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
     write: Callable[[Queue, Path], None],
 ) -> None:
-    done: list[str] = []
-    monkeypatch.setattr(jobs, "make_findings", done.append)
+    done: list[Any] = []
     queue = queue_of(client)
     write(queue, tmp_path)
-    run_worker(client)
+    run_worker(client, done)
     assert (TOUCHED, list(tmp_path.iterdir()), done) == ([], [], [])
     assert client.llen(queue.key) == 0
     assert client.llen(queue.intermediate_queue_key) == 0
@@ -126,12 +136,11 @@ def test_foreign_jobs_and_callbacks_are_not_run(
     ("name", "arguments"), [(TAKE_TURN, ("x", 3)), (FINDINGS, ("x",)), (TRY, ({}, 1))]
 )
 def test_the_service_s_own_jobs_are_run(
-    client: redis.Redis, monkeypatch: pytest.MonkeyPatch, name: str, arguments: tuple[Any, ...]
+    client: redis.Redis, name: str, arguments: tuple[Any, ...]
 ) -> None:
-    done: list[tuple[Any, ...]] = []
-    monkeypatch.setattr(jobs, name.rpartition(".")[2], lambda *values: done.append(values))
+    done: list[Any] = []
     queue_of(client).enqueue(name, *arguments)
-    run_worker(client)
+    run_worker(client, done)
     assert done == [arguments]
 
 

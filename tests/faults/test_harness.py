@@ -28,8 +28,9 @@ from ops.bench.faults.run import RunPlan, RunResult, run
 from ops.bench.faults.system import SystemUnderTest
 from ops.bench.scale.fleet import FailedJobs
 from service.application.calls import RegisteredPlayer
+from service.application.ports import MAIN_QUEUE
 from service.bootstrap import Services
-from service.job_queue import FORGET_SECONDS, QUEUE, TAKE_TURN, TRIALS_QUEUE
+from service.job_queue import FORGET_SECONDS, TAKE_TURN, TRIALS_QUEUE
 from service.shx.chain import genesis, head
 from service.shx.tlog.notes import NoteVerifier
 from tests.running import wait_for
@@ -184,13 +185,13 @@ def test_no_process_stays_under_a_memory_limit_that_was_lifted(
         shell.wait()
 
 
-@pytest.mark.parametrize("queue", [QUEUE, TRIALS_QUEUE])
+@pytest.mark.parametrize("queue", [MAIN_QUEUE, TRIALS_QUEUE])
 def test_a_failed_job_is_a_finding_unless_a_server_was_down(redis_url: str, queue: str) -> None:
     """A job fails as the worker runs it: the id of its game is none."""
     client = redis.Redis.from_url(redis_url)
     strict, lenient = FailedJobs(redis_url), FailedJobs(redis_url, allowed=("ValueError",))
     jobs = Queue(queue, connection=client, serializer=JSONSerializer)
-    failing = jobs.enqueue(TAKE_TURN, "no game", 1, failure_ttl=FORGET_SECONDS)
+    failing = jobs.enqueue(TAKE_TURN.name, "no game", 1, failure_ttl=FORGET_SECONDS)
     Worker([jobs], connection=client, serializer=JSONSerializer).work(burst=True)
     allowed, [finding] = strict.end()
     assert finding.startswith(f"job {failing.id} failed: ")
@@ -202,8 +203,8 @@ def test_a_failed_job_is_a_finding_unless_a_server_was_down(redis_url: str, queu
 def test_a_failed_job_is_found_after_its_server_has_lost_it(redis_url: str) -> None:
     client = redis.Redis.from_url(redis_url)
     failed = FailedJobs(redis_url)
-    jobs = Queue(QUEUE, connection=client, serializer=JSONSerializer)
-    jobs.enqueue(TAKE_TURN, "no game", 1, failure_ttl=FORGET_SECONDS)
+    jobs = Queue(MAIN_QUEUE, connection=client, serializer=JSONSerializer)
+    jobs.enqueue(TAKE_TURN.name, "no game", 1, failure_ttl=FORGET_SECONDS)
     Worker([jobs], connection=client, serializer=JSONSerializer).work(burst=True)
     wait_for(lambda: failed.seen, seconds=20)
     client.flushall()

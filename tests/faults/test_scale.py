@@ -20,7 +20,8 @@ from ops.bench.scale.report import Size, page
 from ops.bench.scale.run import scale_run
 from ops.bench.scale.scenarios import SCENARIOS, missing
 from ops.recovery import drill_in_containers
-from service.job_queue import FORGET_SECONDS, QUEUE, TAKE_TURN
+from service.application.ports import MAIN_QUEUE
+from service.job_queue import FORGET_SECONDS, TAKE_TURN
 
 pytestmark = pytest.mark.scale
 
@@ -68,8 +69,8 @@ def test_a_failed_job_and_a_process_that_exits_fail_a_run() -> None:
         )
         run.start(fleet, FEW)
         load = run.begin_load(fleet)
-        jobs = Queue(QUEUE, connection=valkey.client(), serializer=JSONSerializer)
-        jobs.enqueue(TAKE_TURN, "no game", 1, failure_ttl=FORGET_SECONDS)
+        jobs = Queue(MAIN_QUEUE, connection=valkey.client(), serializer=JSONSerializer)
+        jobs.enqueue(TAKE_TURN.name, "no game", 1, failure_ttl=FORGET_SECONDS)
         [relay] = fleet.of("relay")
         for pid in relay.machine.processes():
             os.kill(pid, signal.SIGTERM)

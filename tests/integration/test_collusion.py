@@ -11,7 +11,7 @@ from uuid import UUID
 
 import pytest
 import redis
-from rq import Queue, SimpleWorker
+from rq import Queue
 from rq.serializers import JSONSerializer
 
 from schemas.audit import CollusionSchema
@@ -20,6 +20,7 @@ from service.job_queue import MAX_QUEUED, TRIALS_QUEUE
 from tests.integration.api.test_disputes import AT_ONCE, seated
 from tests.worlds.api_world import Person, World, make_world, problem_of
 from workers import jobs
+from workers.main import Worker
 
 ORDER = ("ready", "play", "play_blind", "pick_up", "pass", "swap", "forfeit")
 DAY = timedelta(days=1)
@@ -88,9 +89,8 @@ def compute(world: World, redis_url: str, monkeypatch: pytest.MonkeyPatch) -> No
     """Run the queued jobs as the process of trials does."""
     client = redis.Redis.from_url(redis_url)
     monkeypatch.setattr(jobs, "services", lambda: world.services)
-    monkeypatch.setattr(jobs, "redis_client", lambda: client)
     queue = Queue(TRIALS_QUEUE, connection=client, serializer=JSONSerializer)
-    SimpleWorker([queue], connection=client, serializer=JSONSerializer).work(
+    Worker([queue], connection=client, serializer=JSONSerializer).work(
         burst=True, logging_level="WARNING"
     )
 
@@ -174,7 +174,7 @@ def test_a_long_queue_refuses_the_computation(world: World, redis_url: str) -> N
     client = redis.Redis.from_url(redis_url)
     queue = Queue(TRIALS_QUEUE, connection=client, serializer=JSONSerializer)
     for _ in range(MAX_QUEUED):
-        queue.enqueue("workers.jobs.try_ruleset", {}, 1)
+        queue.enqueue("try_ruleset", {}, 1)
     answer = judge.get(f"/v1/disputes/{dispute['id']}/collusion")
     assert (problem_of(answer), answer.json["code"]) == ("unavailable", "collusion.no_worker")
     assert answer.headers["Retry-After"]

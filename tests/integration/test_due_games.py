@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections import Counter
 from concurrent.futures import ThreadPoolExecutor
 from copy import copy
-from types import SimpleNamespace
 from uuid import UUID, uuid4
 
 import pytest
@@ -14,11 +13,13 @@ from rq import Queue
 from rq.serializers import JSONSerializer
 
 from service import due_games
+from service.application.ports import MAIN_QUEUE
 from service.application.quotas import Slice
 from service.bootstrap import Services
 from service.due_games import DueGames
-from service.features import games
-from service.job_queue import QUEUE, RedisNotifier
+from service.feature import JobContext
+from service.features import games as features
+from service.job_queue import RedisNotifier
 from tests.worlds.api_world import World
 from workers import jobs
 from workers.main import Worker
@@ -44,18 +45,18 @@ def played(services: Services, monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """Return the list of the games that jobs have played since."""
     del services
     found: list[str] = []
-    monkeypatch.setattr(jobs, "take_turn", lambda game, _version: found.append(game))
+    monkeypatch.setattr(features, "take_turn", lambda _work, game, _version: found.append(game))
     return found
 
 
 def waiting(client: redis.Redis) -> int:
     """Return the number of jobs that wait."""
-    return Queue(QUEUE, connection=client, serializer=JSONSerializer).count
+    return Queue(MAIN_QUEUE, connection=client, serializer=JSONSerializer).count
 
 
 def run(client: redis.Redis, jobs_to_run: int | None = None) -> None:
     """Run the jobs of the main queue like its process."""
-    queue = Queue(QUEUE, connection=client, serializer=JSONSerializer)
+    queue = Queue(MAIN_QUEUE, connection=client, serializer=JSONSerializer)
     worker = Worker([queue], connection=client, serializer=JSONSerializer)
     worker.work(burst=True, logging_level="CRITICAL", max_jobs=jobs_to_run)
 
@@ -77,7 +78,7 @@ def test_games_that_wait_together_are_shared_by_idle_workers(
     client: redis.Redis, services: Services, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     jobs_waiting: list[int] = []
-    monkeypatch.setattr(jobs, "take_turn", lambda *_: jobs_waiting.append(waiting(client)))
+    monkeypatch.setattr(features, "take_turn", lambda *_: jobs_waiting.append(waiting(client)))
     for _ in range(2):
         services.notifier.wake(uuid4(), 1)
     run(client)
@@ -112,7 +113,7 @@ def test_a_worker_killed_with_the_mark_set_delays_games_by_one_sweep(
     client.delete("rq:queue:bots")  # a worker took the job, and was killed
     services.notifier.wake(second, 1)
     assert waiting(client) == 0
-    games.due_games(services)(Slice(rows=10, seconds=1.0))
+    features.due_games(services)(Slice(rows=10, seconds=1.0))
     run(client)
     assert played == [str(first), str(second)]
 
@@ -126,7 +127,7 @@ def test_a_flushed_redis_delays_a_game_by_one_sweep(
     assert before is not None
     services.notifier.wake(game, before.record.version)
     client.flushall()
-    games.due_games(services)(Slice(rows=10, seconds=1.0))
+    features.due_games(services)(Slice(rows=10, seconds=1.0))
     run(client)
     after = services.game_cache.fresh(game)
     assert after is not None
@@ -136,12 +137,12 @@ def test_a_flushed_redis_delays_a_game_by_one_sweep(
 def test_two_workers_play_each_of_fifty_games_once(
     client: redis.Redis, services: Services, played: list[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(jobs, "get_current_job", lambda: SimpleNamespace(connection=client))
+    work = JobContext(services=lambda: services, connection=client, queue=MAIN_QUEUE)
     games = [uuid4() for _ in range(50)]
     for game in games:
         services.notifier.wake(game, 1)
     with ThreadPoolExecutor(2) as workers:
-        counts = [workers.submit(jobs.take_due_turns) for _ in range(2)]
+        counts = [workers.submit(features.take_due_turns, work) for _ in range(2)]
         assert sum(count.result() for count in counts) == 50
     assert Counter(played) == Counter(map(str, games))
 
@@ -151,12 +152,12 @@ def test_a_game_that_fails_delays_no_other_one(
 ) -> None:
     bad, good, played = uuid4(), uuid4(), list[str]()
 
-    def take_turn(game: str, _version: int) -> None:
+    def take_turn(_work: JobContext, game: str, _version: int) -> None:
         if game == str(bad):
             raise ValueError("a game that cannot be read")
         played.append(game)
 
-    monkeypatch.setattr(jobs, "take_turn", take_turn)
+    monkeypatch.setattr(features, "take_turn", take_turn)
     client.rpush("shithead.due", b"no game")
     for game in (bad, good):
         services.notifier.wake(game, 1)
@@ -170,7 +171,7 @@ def test_a_job_that_ran_out_of_time_leaves_its_games_to_another(
     for _ in range(3):
         services.notifier.wake(uuid4(), 1)
     with monkeypatch.context() as patched:
-        patched.setattr(jobs, "DUE_SECONDS", 0.0)
+        patched.setattr(features, "DUE_SECONDS", 0.0)
         run(client, 1)
     assert (len(played), waiting(client)) == (0, 1)
     run(client)

@@ -7,12 +7,14 @@ from uuid import UUID
 
 import pytest
 import redis
-from rq import Queue, SimpleWorker
+from rq import Queue
 from rq.serializers import JSONSerializer
 
-from service.job_queue import QUEUE, SEARCH_QUEUE, RedisNotifier
+from service.application.ports import MAIN_QUEUE
+from service.job_queue import SEARCH_QUEUE, RedisNotifier
 from tests.worlds.api_world import World
 from workers import jobs
+from workers.main import Worker
 
 
 def queue(client: redis.Redis, name: str) -> Queue:
@@ -21,7 +23,7 @@ def queue(client: redis.Redis, name: str) -> Queue:
 
 def run(client: redis.Redis, name: str) -> None:
     """Run the jobs of one queue like its process."""
-    worker = SimpleWorker([queue(client, name)], connection=client, serializer=JSONSerializer)
+    worker = Worker([queue(client, name)], connection=client, serializer=JSONSerializer)
     worker.work(burst=True, logging_level="WARNING")
 
 
@@ -39,7 +41,7 @@ def test_a_worker_passes_tables_of_searching_bots_to_their_own_queue(
     before = services.game_cache.fresh(game)
     assert before is not None
     services.notifier.wake(game, before.record.version)
-    run(client, QUEUE)
+    run(client, MAIN_QUEUE)
     assert queue(client, SEARCH_QUEUE).count == passed_on
     run(client, SEARCH_QUEUE)
     after = services.game_cache.fresh(game)

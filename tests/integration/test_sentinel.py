@@ -16,7 +16,8 @@ from rq import Queue
 from rq.serializers import JSONSerializer
 
 from service.api.limits import _redis_counter
-from service.job_queue import QUEUE, RedisNotifier, client_of, connect
+from service.application.ports import MAIN_QUEUE
+from service.job_queue import RedisNotifier, client_of, connect
 from service.local.servers import _find_program
 from tests.running import free_port
 
@@ -101,20 +102,20 @@ def test_after_a_failover_jobs_and_rate_limits_use_the_new_master(watched: Watch
 
     def reaches_the_first() -> bool:
         notifier.moved(uuid4(), 1, wake=True)
-        return int(first.llen(f"rq:queue:{QUEUE}")) > 0
+        return int(first.llen(f"rq:queue:{MAIN_QUEUE}")) > 0
 
     wait_until(reaches_the_first)
 
-    before = int(first.llen(f"rq:queue:{QUEUE}"))
+    before = int(first.llen(f"rq:queue:{MAIN_QUEUE}"))
     watched.fail_over()
 
     def reaches_the_new_one() -> bool:
         notifier.moved(uuid4(), 2, wake=True)
-        return int(second.llen(f"rq:queue:{QUEUE}")) > before
+        return int(second.llen(f"rq:queue:{MAIN_QUEUE}")) > before
 
     wait_until(reaches_the_new_one)
-    worker = Queue(QUEUE, connection=client_of(watched.url), serializer=JSONSerializer)
-    assert worker.count == second.llen(f"rq:queue:{QUEUE}")
+    worker = Queue(MAIN_QUEUE, connection=client_of(watched.url), serializer=JSONSerializer)
+    assert worker.count == second.llen(f"rq:queue:{MAIN_QUEUE}")
     wait_until(counter.storage.check)
 
 

@@ -11,16 +11,16 @@ from uuid import UUID
 
 import pytest
 import redis
-from rq import Queue, SimpleWorker
+from rq import Queue
 from rq.serializers import JSONSerializer
 
 from service import job_queue
-from service.job_queue import QUEUE
+from service.application.ports import MAIN_QUEUE
 from service.keys import Keyring
 from service.local.programs import environment_of
 from service.runtime.config import Settings
 from tests.worlds.api_world import Answer, Person, World, make_world, problem_of
-from workers import jobs
+from workers.main import Worker
 
 
 def body(size: int) -> dict[str, Any]:
@@ -54,13 +54,11 @@ def run_trials(monkeypatch: pytest.MonkeyPatch, database_url: str, redis_url: st
     )
     for name, value in environment_of(settings).items():
         monkeypatch.setenv(name, value)
-    jobs.redis_client.cache_clear()
     client = redis.Redis.from_url(redis_url)
     queue = Queue(job_queue.TRIALS_QUEUE, connection=client, serializer=JSONSerializer)
-    SimpleWorker([queue], connection=client, serializer=JSONSerializer).work(
+    Worker([queue], connection=client, serializer=JSONSerializer).work(
         burst=True, logging_level="WARNING"
     )
-    jobs.redis_client.cache_clear()
     return client
 
 
@@ -74,7 +72,7 @@ def test_a_request_repeated_after_a_timeout_gets_the_finished_trial(
     assert late.headers["Retry-After"]
     client = redis.Redis.from_url(redis_url)
     assert client.llen(f"rq:queue:{job_queue.TRIALS_QUEUE}") == 1
-    assert client.llen(f"rq:queue:{QUEUE}") == 0, "bots wait for no trial"
+    assert client.llen(f"rq:queue:{MAIN_QUEUE}") == 0, "bots wait for no trial"
     run_trials(monkeypatch, database_url, redis_url)
     assert post(ada, 5).status_code == 201
     assert client.llen(f"rq:queue:{job_queue.TRIALS_QUEUE}") == 0

@@ -18,10 +18,12 @@ from rq.serializers import JSONSerializer
 
 from service.api.context import context
 from service.api.limits import published
+from service.application.ports import MAIN_QUEUE
+from service.application.webhooks import SEND_WEBHOOK
 from service.due_games import DueGames
 from service.feature import quotas_of
-from service.features import FEATURES
-from service.job_queue import JOB_SECONDS, QUEUE, WEBHOOKS_QUEUE, client_of
+from service.features import FEATURES, webhooks
+from service.job_queue import JOB_SECONDS, client_of
 from service.runtime.receivers import LOOKUPS_OF_ONE
 from tests.changed import replace
 from tests.receivers import receiver
@@ -48,7 +50,7 @@ class Service:
         passing = Relay(self.world.services)
         passing.pass_on()
         passing.enqueue_webhooks()
-        queue = Queue(WEBHOOKS_QUEUE, connection=self.client, serializer=JSONSerializer)
+        queue = Queue(SEND_WEBHOOK.queue, connection=self.client, serializer=JSONSerializer)
         worker = GuardedWorker([queue], connection=self.client, serializer=JSONSerializer)
         worker.work(burst=True, logging_level="WARNING")
 
@@ -137,14 +139,14 @@ def test_a_receiver_that_hangs_delays_no_other_one_and_no_move(
         sat(ada, bob)
         service.until(lambda: len(slow.events) == 1)
         service.until(lambda: len(quick.events) == 1)
-        bots = Queue(QUEUE, connection=service.client, serializer=JSONSerializer)
+        bots = Queue(MAIN_QUEUE, connection=service.client, serializer=JSONSerializer)
         due = DueGames(service.client)
         before = due.count()
         ada.table({"bot": "lowest"})
         assert due.count() == before + 1 and bots.count, "bots have another queue"
         assert not slow.released.is_set()
         assert time.monotonic() - begun < 25, "nothing waited for the receiver that hangs"
-        assert service.client.llen(f"rq:queue:{WEBHOOKS_QUEUE}") == 0
+        assert service.client.llen(f"rq:queue:{SEND_WEBHOOK.queue}") == 0
         slow.released.set()
         wait_for(lambda: ada.get(WEBHOOK).json["waiting"] == 0 or state_of(ada) == "on", seconds=9)
 
@@ -161,14 +163,14 @@ def test_a_thread_is_free_again_after_each_job_also_after_one_that_fails(
             raise RuntimeError("a bug")
         return "on"
 
-    monkeypatch.setattr(
-        jobs, "services", lambda: SimpleNamespace(webhooks=SimpleNamespace(deliver=deliver))
+    work: Any = SimpleNamespace(
+        services=lambda: SimpleNamespace(webhooks=SimpleNamespace(deliver=deliver))
     )
-    numbers = range(2 * jobs.SENDERS)
+    numbers = range(2 * webhooks.SENDERS)
 
     def send_all() -> None:
         for claim in numbers:
-            jobs.send_webhook(str(UUID(int=claim)), claim)
+            webhooks.send(work, str(UUID(int=claim)), claim)
 
     sender = threading.Thread(target=send_all, daemon=True)
     sender.start()
@@ -187,20 +189,20 @@ def test_a_job_does_not_wait_for_a_thread_until_its_time_is_over(
         ended.wait(20)
         return "on"
 
-    monkeypatch.setattr(
-        jobs, "services", lambda: SimpleNamespace(webhooks=SimpleNamespace(deliver=deliver))
+    work: Any = SimpleNamespace(
+        services=lambda: SimpleNamespace(webhooks=SimpleNamespace(deliver=deliver))
     )
-    for claim in range(jobs.SENDERS):
-        jobs.send_webhook(str(UUID(int=claim)), claim)
-    wait_for(lambda: len(delivered) == jobs.SENDERS, seconds=5)
-    assert jobs.WAIT_SECONDS < JOB_SECONDS
-    monkeypatch.setattr(jobs, "WAIT_SECONDS", 0.2)
-    late = threading.Thread(target=jobs.send_webhook, args=(str(UUID(int=99)), 99), daemon=True)
+    for claim in range(webhooks.SENDERS):
+        webhooks.send(work, str(UUID(int=claim)), claim)
+    wait_for(lambda: len(delivered) == webhooks.SENDERS, seconds=5)
+    assert webhooks.WAIT_SECONDS < JOB_SECONDS
+    monkeypatch.setattr(webhooks, "WAIT_SECONDS", 0.2)
+    late = threading.Thread(target=webhooks.send, args=(work, str(UUID(int=99)), 99), daemon=True)
     late.start()
     late.join(5)
     assert not late.is_alive()
     ended.set()
-    wait_for(lambda: jobs._FREE._value == jobs.SENDERS, seconds=5)
+    wait_for(lambda: webhooks._FREE._value == webhooks.SENDERS, seconds=5)
     assert 99 not in delivered
 
 

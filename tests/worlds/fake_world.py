@@ -17,13 +17,14 @@ from schemas.moves import listed_moves
 from service.application.availability import AlwaysAvailable, Availability
 from service.application.calls import Answered, Caller, Idempotency, RegisteredPlayer
 from service.application.games.entry import GameEntry
-from service.application.ports import GameVersion, Notifier
+from service.application.ports import GameVersion, JobKind, Notifier
 from service.application.quotas import Slice
 from service.application.tables.record import TableRequest
 from service.bootstrap import Services
 from service.domain.dispute import Periods
 from service.domain.events import Clock, Entropy
 from service.domain.legal import legal_moves
+from service.features.tables import DEAL_NEXT
 from service.keys import Keyring
 from service.shx.bundle import Bundle
 from service.shx.canonical import format_time
@@ -97,16 +98,15 @@ class Wakes:
     def wake_again(self) -> None:
         """Do nothing: no wake-up is lost."""
 
-    def deal(self, table: UUID, version: int) -> None:
-        """Record a table that has to deal."""
-        self.woken.append((table, version))
+    def enqueue(self, job: JobKind, *arguments: str | int, key: str) -> None:
+        """Record a table that has to deal; ignore other jobs."""
+        match arguments:
+            case (str(table), int(version)) if job is DEAL_NEXT:
+                self.woken.append((UUID(table), version))
 
     def queued(self) -> int | None:
         """Return that the number of jobs is unknown."""
         return None
-
-    def webhook_due(self, player: UUID, claim: int) -> None:
-        """Ignore webhooks that are due."""
 
     def traces(self, versions: Sequence[GameVersion]) -> Mapping[GameVersion, str]:
         """Return no traces: these tests are not traced."""

@@ -17,11 +17,12 @@ from service.application.disputes.commands import (
     DisputeOpening,
     barred_players,
 )
+from service.application.disputes.findings import MAKE_FINDINGS
 from service.application.disputes.record import DisputeRecord
 from service.application.errors import invalid
 from service.application.games.cache import GameCache
 from service.application.games.queries import Games, cursor_of
-from service.application.ports import World
+from service.application.ports import Notifier, World
 from service.application.quotas import work
 from service.application.signing import handed_in
 from service.domain.dispute import DisputeEvent, DisputeState, Party, Vote
@@ -73,7 +74,7 @@ class Disputes:
     commands: DisputeCommands
     access_log: AccessLog
     world: World
-    request_findings: Callable[[UUID], None]  # enqueues a job, best effort
+    notifier: Notifier
     server_keys: Callable[[], Sequence[NoteVerifier]]
 
     def open(
@@ -90,8 +91,11 @@ class Disputes:
         Raises the refusals of `DisputeOpening.open`.
         """
         identity, answer = self.opening.open(caller, player, game, accusation, request)
-        self.request_findings(identity)
+        self._request_findings(identity)
         return answer
+
+    def _request_findings(self, dispute: UUID) -> None:
+        self.notifier.enqueue(MAKE_FINDINGS, str(dispute), key=f"findings-{dispute}")
 
     def list(self, caller: Caller, game: UUID, *, limit: int, cursor: str | None) -> Listed:
         """Return a page of a game's disputes, newest first; raises Refusal `invalid-body`."""
@@ -189,7 +193,7 @@ class Disputes:
             return give_receipt(dispute, side, note), {}
 
         answer = self.commands.change(call, step)
-        self.request_findings(call.dispute)
+        self._request_findings(call.dispute)
         return answer
 
     def answer(self, identity: UUID, text: str) -> None:

@@ -24,7 +24,7 @@ from service.application.games.commits import relayed
 from service.application.games.entry import GameEntry
 from service.application.games.record import load, with_cites
 from service.application.handler import Accepted, Attempt, Handler, StreamCommand
-from service.application.ports import Notifier, World
+from service.application.ports import MAIN_QUEUE, JobKind, Notifier, World
 from service.application.rulesets import Rulebook
 from service.domain.commands import (
     Forfeit,
@@ -65,6 +65,8 @@ from service.verify.finding import Check, Result
 from service.verify.report import Report
 from service.verify.stored_findings import ON_THE_MOVE, finding_json
 from service.verify.verify import verify_bundle
+
+MAKE_FINDINGS: Final = JobKind(name="make_findings", queue=MAIN_QUEUE)
 
 _NOTHING: Final = OutsideEvidence()
 
