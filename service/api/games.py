@@ -31,6 +31,7 @@ from service.api.operation import (
 )
 from service.api.parsing import present_notes
 from service.application.calls import Caller
+from service.application.games.entry import GameEntry
 from service.application.quotas import BY_EVENTS, BY_SEATS
 from service.store.games import GameFilter
 
@@ -108,6 +109,7 @@ def list_games(call: Call) -> Response:
     headers=(InviteHeaders,),
     tagged=True,
     weight=BY_EVENTS,
+    deferred=True,
 )
 def game(call: Call, game_id: UUID) -> Response:
     """
@@ -119,9 +121,9 @@ def game(call: Call, game_id: UUID) -> Response:
     as_, at = call.query["as_"], call.query["at"]
     if at is not None:
         return _past(call, game_id, at)
-    if call.query["wait"]:
-        _wait(call, game_id, as_)
-    body, version = services().games.view(call.caller, game_id, as_)
+    games = services().games
+    entry = _awaited(call, game_id) if call.query["wait"] else games.entry(call.caller, game_id)
+    body, version = games.view_of(entry, call.caller, as_)
     return versioned(private(json_response(body)), version)
 
 
@@ -263,19 +265,33 @@ def _past(call: Call, game_id: UUID, at: int) -> Response:
     return versioned(cached, at)
 
 
-def _wait(call: Call, game_id: UUID, as_: str | None) -> None:
-    """Wait for a new version of a game, unless the view of another seat is requested."""
-    entry = services().games.entry(call.caller, game_id)
-    version, seat = entry.record.version, entry.seat_of(call.caller.player)
-    after = version if call.query["after"] is None else call.query["after"]
-    if version != after or as_ not in (None, "public", str(seat)):
-        return
-    waiting = context().waiting
+def _awaited(call: Call, game_id: UUID) -> GameEntry:
+    """
+    Return a game as soon as its version is not `after`, unless another seat's view is requested.
+
+    Nothing is read before the wait if this process knows `after` as the newest version.
+    """
+    games, waiting = services().games, context().waiting
+    as_, after = call.query["as_"], call.query["after"]
+    ticket = waiting.ticket(game_id)  # before the read whose change is awaited
+    entry = None
+    if after is not None and as_ is None and waiting.newest(game_id) == after:
+        entry = games.unread(call.caller, game_id)
+    if entry is None or entry.version != after:
+        entry = games.entry(call.caller, game_id)
+        after = entry.version if after is None else after
+        own = (None, "public", str(entry.seat_of(call.caller.player)))
+        if entry.version != after or as_ not in own:
+            return entry
+    found = [entry]
+
+    def version() -> int:
+        found[:] = [games.entry(call.caller, game_id)]
+        return found[0].version
+
     with slot_for_poll() as free:
         if free:
-            waiting.until_not(
-                game_id,
-                lambda: services().games.entry(call.caller, game_id).record.version,
-                after,
-                call.query["wait"],
-            )
+            waiting.until_not(game_id, version, after, ticket, call.query["wait"])
+        else:
+            version()
+    return found[0]

@@ -28,6 +28,9 @@ class Listener(Protocol):
     def ticket(self, topic: UUID, /) -> int:
         """Return a ticket for a topic; any later notification ends a wait with this ticket."""
 
+    def newest(self, topic: UUID, /) -> int | None:
+        """Return the newest version that a notification has named; None if it is unknown."""
+
     def wait(self, topic: UUID, ticket: int, seconds: float, /) -> None:
         """Return after a notification later than the ticket, at most after `longest()` seconds."""
 
@@ -47,6 +50,9 @@ class Polling:
     def ticket(self, _topic: UUID) -> int:
         """Return any number."""
         return 0
+
+    def newest(self, _topic: UUID) -> None:
+        """Return None: nothing is known without a read."""
 
     def wait(self, _topic: UUID, _ticket: int, seconds: float) -> None:
         """Sleep for the polling interval."""
@@ -112,27 +118,41 @@ class Waiting:
         if not self._ended:
             self._listener.wait(topic, ticket, seconds)
 
+    def newest(self, topic: UUID) -> int | None:
+        """
+        Return the newest version of a topic that a notification has named; None if it is unknown.
+
+        It can be too old only if a notification was lost: then a wait ends after `longest()`.
+        """
+        return self._listener.newest(topic)
+
     def until_not(
-        self, topic: UUID, version: Callable[[], int], after: int, seconds: float
+        self, topic: UUID, version: Callable[[], int], after: int, ticket: int, seconds: float
     ) -> bool:
         """
         Return whether `version()` differed from `after` within `seconds`.
 
-        It decreases if a backup is restored. Returns early if the process is stopping.
+        `ticket` is from before the caller's own look at the version, so the first look here is
+        after a wait. A version decreases if a backup is restored. Returns early if the process is
+        stopping.
         """
-        return self.until(topic, lambda: version() != after, seconds)
-
-    def until(self, topic: UUID, happened: Callable[[], bool], seconds: float) -> bool:
-        """Return whether `happened()` became true within `seconds`; returns early if stopping."""
         end = time.monotonic() + seconds
         while True:
-            ticket = self._listener.ticket(topic)
-            if happened():
+            self._wait_past(topic, after, ticket, end - time.monotonic())
+            ticket = self.ticket(topic)
+            if version() != after:
                 return True
-            left = end - time.monotonic()
-            if left <= 0 or self._ended:
+            if self._ended or time.monotonic() >= end:
                 return False
-            self._listener.wait(topic, ticket, left)
+
+    def _wait_past(self, topic: UUID, after: int, ticket: int, seconds: float) -> None:
+        """Wait for news; notifications that repeat `after` or an earlier version are none."""
+        end = time.monotonic() + min(seconds, self.longest())
+        while (left := end - time.monotonic()) > 0 and not self._ended:
+            self.wait(topic, ticket, left)
+            ticket = self.ticket(topic)  # before the version: a later notification ends the wait
+            if self.newest(topic) != after:
+                return
 
 
 PATTERN = "shithead.*"
@@ -162,6 +182,7 @@ class RedisListener:
         self._lock = threading.Lock()
         self._waited: dict[UUID, _Topic] = {}
         self._notified: dict[UUID, int] = {}
+        self._versions: dict[UUID, int] = {}  # the newest that was named, of this subscription
         self._count = 0
         self._up = False
         self._ended = False
@@ -175,6 +196,10 @@ class RedisListener:
                 self._thread = threading.Thread(target=self._listen, name="listener", daemon=True)
                 self._thread.start()
             return self._notified.get(topic, 0)
+
+    def newest(self, topic: UUID) -> int | None:
+        """Return the newest version that a notification has named; None if it is unknown."""
+        return self._versions.get(topic) if self._up else None
 
     def wait(self, topic: UUID, ticket: int, seconds: float) -> None:
         """Return after a notification later than the ticket, at most after `longest()` seconds."""
@@ -220,17 +245,22 @@ class RedisListener:
             client.pubsub(ignore_subscribe_messages=True) as subscription,
         ):
             subscription.psubscribe(PATTERN)
+            with self._lock:
+                self._versions.clear()  # later ones may have been missed
             self._up = True
             while True:
                 message = subscription.get_message(timeout=0.5)
                 if message is not None:
-                    self._notify(message["channel"])
+                    self._notify(message["channel"], int(message["data"]))
 
-    def _notify(self, channel: bytes) -> None:
+    def _notify(self, channel: bytes, version: int) -> None:
         topic = UUID(channel.decode().rpartition(".")[2])
         with self._lock:
             if len(self._notified) > _MAX_TOPICS:
                 self._notified.clear()
+                self._versions.clear()
+            # The greatest: processes that commit one after the other may publish in another order.
+            self._versions[topic] = max(version, self._versions.get(topic, 0))
             self._count += 1  # never repeats, so a forgotten topic counts as changed
             self._notified[topic] = self._count
             if topic in self._waited:

@@ -152,15 +152,17 @@ def table(call: Call, table_id: UUID) -> Response:
     A long poll waits for seats to be taken or for the next hand. On a busy server it is answered at
     once.
     """
+    waiting = context().waiting
+    ticket = waiting.ticket(table_id) if call.query["wait"] else 0  # before the read
     found, version = services().tables.view(call.caller, table_id)
     after = version if call.query["after"] is None else call.query["after"]
     if call.query["wait"] and version == after:
-        waiting = context().waiting
         with slot_for_poll() as free:
             changed = free and waiting.until_not(
                 table_id,
                 lambda: services().tables.version(table_id),
                 after,
+                ticket,
                 call.query["wait"],
             )
         if changed:

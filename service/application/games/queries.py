@@ -146,6 +146,17 @@ class Games:
         found = self.game_cache.fresh(game) if caller.read is None else caller.read.take(game)
         return visible(found, caller, self.game_cache.sits_or_judges)
 
+    def unread(self, caller: Caller, game: UUID) -> GameEntry | None:
+        """
+        Return the cached version of a game, for a request that has read nothing yet; else None.
+
+        Before data of the game is returned, `entry` has to check the token. Raises Refusal
+        `not-found`.
+        """
+        read = caller.read
+        found = None if read is None or read.confirmed else read.entry(game)
+        return None if found is None else visible(found, caller, self.game_cache.sits_or_judges)
+
     def read(self, caller: Caller, game: UUID) -> GameEntry:
         """Return a game and record a read of shared data; raises Refusal `not-found`."""
         entry = self.entry(caller, game)
@@ -158,7 +169,10 @@ class Games:
 
         Raises Refusal `not-found`, and those of the method `viewer`.
         """
-        entry = self.entry(caller, game)
+        return self.view_of(self.entry(caller, game), caller, viewer)
+
+    def view_of(self, entry: GameEntry, caller: Caller, viewer: str | None) -> tuple[bytes, int]:
+        """Return the view of a game that `entry` returned; raises Refusal as `viewer`."""
         as_ = self.viewer(entry, caller, viewer)
         self.access_log.note(entry, caller, as_)
         return orjson.dumps(present_view(entry, as_, self.names)), entry.record.version

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
+from time import monotonic, sleep
 from typing import Any
 from unittest import mock
 from uuid import UUID, uuid4
@@ -11,8 +13,10 @@ from uuid import UUID, uuid4
 import pytest
 from redis.connection import AbstractConnection
 
+from service.api.long_poll import LOST_SECONDS
 from service.keys import Keyring
 from service.store import database
+from tests.running import wait_for
 from tests.worlds.api_world import Answer, Person, World, make_world, problem_of
 
 Counted = list[str]
@@ -133,6 +137,49 @@ def test_a_view_of_a_game_changed_by_another_process_takes_one_round_trip(
     assert ada.get(game).json["seats"][1]["ready"]
 
 
+def test_a_long_poll_takes_one_round_trip(
+    world: World, ada: Person, bob: Person, game: str
+) -> None:
+    """Its token and the new version are read together, and repeated notifications are no news."""
+    waiting, identity = world.app.extensions["shithead"].waiting, UUID(game.rpartition("/")[2])
+    ada.get(f"{game}?wait=1")
+    version = post(bob, game, {"type": "ready"}).json["version"]
+    wait_for(lambda: waiting.newest(identity) == version, seconds=10)
+    ada.get(game)
+    with counted() as (trips, _), ThreadPoolExecutor() as thread:
+        answer = thread.submit(ada.get, f"{game}?after={version}&wait=10")
+        for repeated in (version, version - 1):
+            sleep(0.1)
+            world.services.notifier.moved(identity, repeated, wake=False)
+        sleep(0.1)
+        assert not trips
+        reached = post(ada, game, {"type": "ready"}).json["version"]
+        assert answer.result().json["version"] == reached
+    assert len(trips) == 2, "one of the long poll, one of the move"
+
+
+def test_a_long_poll_reads_at_once_a_version_that_its_process_does_not_know(
+    database_url: str, settings: dict[str, Any], ada: Person, bob: Person, game: str
+) -> None:
+    version = ada.get(f"{game}?wait=1").json["version"]
+    ready_elsewhere(bob, database_url, settings, game)
+    began = monotonic()
+    assert ada.get(f"{game}?after={version}&wait=20").json["version"] > version
+    assert monotonic() - began < LOST_SECONDS
+
+
+def test_a_long_poll_with_a_token_that_ended_meanwhile_is_refused(
+    world: World, database_url: str, settings: dict[str, Any], ada: Person, bob: Person, game: str
+) -> None:
+    waiting, identity = world.app.extensions["shithead"].waiting, UUID(game.rpartition("/")[2])
+    ada.get(f"{game}?wait=1")
+    version = post(bob, game, {"type": "ready"}).json["version"]
+    wait_for(lambda: waiting.newest(identity) == version, seconds=10)
+    ada.get(game)
+    end_elsewhere(ada, database_url, settings)
+    assert problem_of(ada.get(f"{game}?after={version}&wait=1")) == "unauthorized"
+
+
 def test_a_move_takes_one_round_trip(ada: Person, bob: Person, game: str) -> None:
     ada.get(game)
     bob.get(game)
@@ -163,6 +210,15 @@ def ready_elsewhere(person: Person, database_url: str, settings: dict[str, Any],
     other = make_world(database_url, **settings)
     answer = other.client.post(f"{path}/moves", json={"type": "ready"}, headers=person.headers)
     assert answer.status_code == 201, answer.text
+    other.services.close()
+
+
+def end_elsewhere(person: Person, database_url: str, settings: dict[str, Any]) -> None:
+    """Replace the token of a person through another process."""
+    other = make_world(database_url, **settings)
+    body = {"name": "new", "replaces": True}
+    answer = other.client.post("/v1/players/me/tokens", json=body, headers=person.headers)
+    assert answer.status_code == 201
     other.services.close()
 
 
@@ -201,12 +257,7 @@ def test_a_token_replaced_by_another_process_is_refused_at_once(
     """It is cached here, yet refused before any other fault, and nothing is written."""
     ada.get(game)
     before = ada.world.get(game).json["version"]
-    other = make_world(database_url, **settings)
-    answer = other.client.post(
-        "/v1/players/me/tokens", json={"name": "new", "replaces": True}, headers=ada.headers
-    )
-    assert answer.status_code == 201
-    other.services.close()
+    end_elsewhere(ada, database_url, settings)
     assert problem_of(post(ada, game, body)) == "unauthorized"
     assert problem_of(ada.get(game)) == "unauthorized"
     assert ada.world.get(game).json["version"] == before
