@@ -388,9 +388,9 @@ class SparingSchema(BetsSchema):
 
 
 class PairSchema(Closed):
-    """The accused and another player of the disputed hand."""
+    """The accused and the named partner."""
 
-    seat = Integer(high=MAX_SEATS - 1, **described("the seat of the other player"))
+    seat = Integer(high=MAX_SEATS - 1, **described("the seat of the partner"))
     hands = Integer(**described("the number of hands in which both sat"))
     leaves = fields.List(
         Integer(),
@@ -408,12 +408,12 @@ class PairSchema(Closed):
 
 
 class CollusionSchema(Closed):
-    """Whether the accused and another player spare each other more than by chance."""
+    """Whether the accused and the named partner spare each other more than by chance."""
 
     dispute = fields.UUID(**described("the id of the dispute"))
     state = Chosen("computing", "done", **described("`computing`: repeat the request in a moment"))
     pairs = fields.List(
-        fields.Nested(PairSchema), **described("one for each other player, by seat")
+        fields.Nested(PairSchema), **described("the pair; empty while `state` is `computing`")
     )
     threshold = fields.Float(
         **described("the e-value from which chance is rejected as the explanation")

@@ -67,7 +67,8 @@ class AccusationSchema(Closed):
     """
     An accusation: of a seat or the server, with a charge, at an event of the game.
 
-    `seq` is an event of a move of the accused seat; against the server, any event.
+    `seq` is an event of a move of the accused seat; against the server, any event. `collusion` is
+    about two people instead, in a hand of three or more: it has `partner` and no `seq`.
     """
 
     accused = Integer(
@@ -76,7 +77,18 @@ class AccusationSchema(Closed):
         high=MAX_SEATS - 1,
         **about("a seat; null for the server, with `wrong_deal` or `altered_log` only"),
     )
-    seq = Integer(high=MAX_VERSION, **described("the seq of an event of the disputed move"))
+    seq = Integer(
+        high=MAX_VERSION,
+        allow_none=True,
+        load_default=None,
+        **about("the seq of an event of the disputed move; omitted for `collusion`"),
+    )
+    partner = Integer(
+        high=MAX_SEATS - 1,
+        allow_none=True,
+        load_default=None,
+        **about("the seat with whom the accused colluded; with `collusion` only"),
+    )
     charge = Chosen(*CHARGES, **described("the kind of cheating"))
     statement = MultilineText(
         shortest=1, longest=LONGEST_STATEMENT, **described("the accuser's statement")
@@ -335,7 +347,14 @@ class DisputeSchema(Closed):
     game = fields.UUID(**described("the id of the game"))
     by = seat_field("the seat that accuses")
     accused = seat_field("the accused seat; null for the server", allow_none=True)
-    seq = Integer(**described("the seq of an event of the disputed move"))
+    partner = seat_field(
+        "the seat with whom the accused colluded, no ruling is about it; null for other charges",
+        allow_none=True,
+    )
+    seq = Integer(
+        allow_none=True,
+        **described("the seq of an event of the disputed move; null for `collusion`"),
+    )
     charge = Chosen(*CHARGES, **described("the kind of cheating"))
     state = Chosen(*DisputeState, **described("the state of the dispute"))
     opened_at = time_field(**described("the time of the accusation"))
@@ -360,7 +379,8 @@ class DisputeSchema(Closed):
     referees = list_of(RefereeSchema, "the referees, in order of their numbers")
     reason_needed = Boolean(
         **described(
-            "whether a vote `cheated` needs a reason: a finding is that the rules allow the move"
+            "whether a vote `cheated` needs a reason: a finding is that the rules allow the move, "
+            "or the charge is `collusion`"
         )
     )
     votes = list_of(VoteSchema, "the votes; empty until all are revealed")

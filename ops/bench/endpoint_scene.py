@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from unittest import mock
 from uuid import UUID
 
@@ -98,7 +98,8 @@ def make_scene(services: Services) -> Scene:
     for number in range(3 * DISPUTES):
         _dispute(services, three[number % 3], accused, 10 + 6 * number, referees)
     more, more_tokens = _people(services, ("Judge 1", "Judge 2", "Judge 3", "Gone"))
-    voting = _dispute(services, ada, sealed, 100, [more["Judge 1"].id, more["Judge 2"].id])
+    voters = [more["Judge 1"].id, more["Judge 2"].id]
+    voting = _dispute(services, ada, sealed, 100, voters, Charge.COLLUSION)
     services.disputes.judge(_called(more["Judge 3"], voting), refused=None)
     judges = [more[f"Judge {number}"] for number in (1, 2, 3)]
     return Scene(
@@ -161,14 +162,17 @@ def _dispute(
     game: UUID,
     after: int,
     referees: Sequence[UUID],
-    charge: Charge = Charge.COLLUSION,
+    charge: Charge = Charge.OTHER,
 ) -> UUID:
     """Return a dispute of an accuser with STATEMENTS statements of each side, and `referees`."""
+    entry = _entry(services, game)
     seq, accused = _accused(services, game, accuser, after)
     accusation = Accusation(accused=accused, seq=seq, charge=charge, statement=TEXT)
+    if charge is Charge.COLLUSION:
+        [partner] = {0, 1, 2} - {accused, entry.seat_of(accuser.id)}
+        accusation = replace(accusation, seq=None, partner=partner)
     answer = services.disputes.open(Caller(player=accuser.id), accuser, game, accusation)
     identity = UUID(orjson.loads(answer.body)["id"])
-    entry = _entry(services, game)
     commands = services.disputes.commands  # all events in one step, not 287 calls
     sides = {Party.ACCUSER: accuser.id, Party.ACCUSED: entry.players[accused]}
 
@@ -222,7 +226,7 @@ def _ruled(
     services: Services, accuser: RegisteredPlayer, game: UUID, judges: Sequence[RegisteredPlayer]
 ) -> UUID:
     """Return a dispute with a ruling against the accuser, who may appeal."""
-    identity = _dispute(services, accuser, game, 60, [], Charge.OTHER)
+    identity = _dispute(services, accuser, game, 60, [], Charge.TIME)
     for player in judges:
         services.disputes.judge(_called(player, identity), refused=None)
     for player in judges:

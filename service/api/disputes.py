@@ -68,13 +68,16 @@ def open_dispute(call: Call, game_id: UUID) -> Response:
     """
     Open a dispute: accuse another seat about a move, or the server about the deal or the log.
 
-    The evidence is frozen and the verifier's findings follow within seconds. At most one
-    dispute for a game, move and charge is open: 409 `dispute-open` has the `id` of that one.
+    The charge `collusion` is about two people, `accused` and `partner`, in a hand of three or more,
+    and about no move. The evidence is frozen and the verifier's findings follow within seconds. At
+    most one dispute for a game, charge and move (of collusion: accused and partner) is open: 409
+    `dispute-open` has the `id` of that one.
     """
     body = call.body
     accusation = Accusation(
         accused=body["accused"],
         seq=body["seq"],
+        partner=body["partner"],
         charge=Charge(body["charge"]),
         statement=body["statement"],
     )
@@ -177,7 +180,7 @@ def _called(call: Call, dispute: UUID) -> DisputeCall:
 @_command("statements", DisputeWordsSchema, most_bytes=STATEMENT_BYTES)
 def say(call: Call, dispute_id: UUID) -> Response:
     """
-    Make a statement as accuser or accused, until the dispute is final.
+    Make a statement as accuser, accused or partner, until the dispute is final.
 
     Its text is stored outside the hashed bytes, as names are.
     """
@@ -253,7 +256,7 @@ def appeal(call: Call, dispute_id: UUID) -> Response:
 )
 def collusion(call: Call, dispute_id: UUID) -> Response:
     """
-    Return for a referee whether the accused and another player spare each other.
+    Return for a referee whether the accused and the named partner spare each other.
 
     Only for disputes with the charge `collusion`. The figures are computed from public hands by a
     job: while `state` is `computing`, repeat the request in a moment. `shithead collusion` computes

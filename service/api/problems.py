@@ -112,8 +112,8 @@ PROBLEMS: Mapping[str, ProblemType] = {
     "dispute-open": _type(
         HTTPStatus.CONFLICT,
         "This dispute is open already",
-        "There is at most one open dispute for a game, move and charge. `id` is the id of the "
-        "open one.",
+        "There is at most one open dispute for a game, charge and move, of collusion for accused "
+        "and partner. `id` is the id of the open one.",
     ),
     "hand-running": _type(
         HTTPStatus.CONFLICT,

@@ -24,7 +24,15 @@ from service.cli.connection import (
     place_of,
     player_options,
 )
-from service.cli.dispute_text import CHARGES, STATES, Case, case_text, event_sentence, fits, when
+from service.cli.dispute_text import (
+    CHARGES,
+    Case,
+    case_text,
+    event_sentence,
+    fits,
+    no_vote,
+    when,
+)
 from service.cli.narration import Event, People
 from service.cli.replay import printable_lines
 from service.cli.screen import printable
@@ -32,7 +40,6 @@ from service.client.api import Refused
 from service.client.player import Player
 from service.client.player_files import write_private
 from service.client.signing import head
-from service.domain.words import duration
 from service.replay.sentences import sentence
 from service.shx.canonical import RecordError
 from service.shx.receipts import claimed_receipt, vote_commitment
@@ -99,15 +106,23 @@ class _DisputeClient:
         api = self.player.api
         view = api.get(f"/games/{found['game']}")
         named = [referee for referee in found["referees"] if referee["player"] is not None]
-        [line] = api.lines(f"/games/{found['game']}/events?after={found['seq']}&limit=1")
         return Case(
             dispute=found,
             people=People.of(view),
-            event=json.loads(line),
+            event=self._event(found),
             me=self.me(),
             referees={r["referee"]: self._name(r["player"]) for r in named},
             command=self.command,
         )
+
+    def _event(self, found: Dispute) -> Event | None:
+        """Return the disputed event, None for collusion."""
+        if found["seq"] is None:
+            return None
+        path = f"/games/{found['game']}/events?after={found['seq']}&limit=1"
+        [line] = self.player.api.lines(path)
+        event: Event = json.loads(line)
+        return event
 
     def _name(self, player: str) -> str:
         try:
@@ -152,6 +167,7 @@ def _court(
     metavar="SEAT|server",
     help="The accused, seats from 0.  [default: the seat that moved there]",
 )
+@click.option("--partner", metavar="SEAT", type=click.IntRange(0), help="Of collusion.")
 @click.option(
     "--statement", help="What happened, in your words; the program asks if it is missing."
 )
@@ -161,6 +177,7 @@ def open_(
     charge: str | None,
     seq: int | None,
     accused: str | None,
+    partner: int | None,
     statement: str | None,
     **options: Any,
 ) -> None:
@@ -173,12 +190,13 @@ def open_(
       wrong-deal     the server dealt other cards than the shuffle gave
       altered-log    the server changed the record of the game
       time           play outside the time limit
-      collusion      players helped one another
+      collusion      two players played for each other: name them with
+                     --accused and --partner, in a hand of three people or more
       other          anything else
 
     The program asks for a missing --charge, --seq or --statement, and lists the moves that
-    fit the charge with their numbers. The evidence is frozen, and the findings of the
-    verifier follow within seconds.
+    fit the charge with their numbers. It states what has to be shown. The evidence is frozen,
+    and the findings of the verifier follow within seconds.
     """  # noqa: D301 - \b is click's mark for a block that keeps its lines
     with _court(where, **options) as (court, game):
         path = f"/games/{game}"
@@ -186,10 +204,14 @@ def open_(
         people = People.of(view)
         events = [json.loads(line) for line in court.player.api.lines(f"{path}/events")]
         charge = charge or str(click.prompt("Charge", type=click.Choice(tuple(CHARGES))))
-        seq = _chosen_seq(events, people, charge) if seq is None else seq
+        click.echo(sentence(f"charge.shown.{charge.replace('-', '_')}"))
+        if charge == "collusion":
+            subject: Mapping[str, int | None] = _pair(accused, partner)
+        else:
+            seq = _chosen_seq(events, people, charge) if seq is None else seq
+            subject = {"accused": _accused(accused, charge, events, seq, people.me), "seq": seq}
         body = {
-            "accused": _accused(accused, charge, events, seq, people.me),
-            "seq": seq,
+            **subject,
             "charge": charge.replace("-", "_"),
             "statement": statement or click.prompt("What happened, in your words"),
         }
@@ -201,6 +223,17 @@ def open_(
             command = court.command("show", refused.problem["id"])
             raise NoService(f"this move is already disputed: {command}") from None
         court.show(opened)
+
+
+def _pair(accused: str | None, partner: int | None) -> Mapping[str, int | None]:
+    """Return the two seats of a charge of collusion; asks for one that is missing."""
+    seats = [accused, partner]
+    for place, name in enumerate(("accused", "partner")):
+        if seats[place] is None:
+            seats[place] = click.prompt(f"Number of the seat of the {name}", type=click.IntRange(0))
+        elif not str(seats[place]).isdecimal():
+            raise click.UsageError(f"--{name} is the number of a seat: collusion accuses a player")
+    return {"accused": int(str(seats[0])), "partner": int(str(seats[1]))}
 
 
 def _chosen_seq(events: list[Event], people: People, charge: str) -> int:
@@ -312,9 +345,9 @@ def evidence(where: str, *, file: Path | None, **options: Any) -> None:
         click.echo(f"saved: {notes} (the receipts), {key_file} (the server's keys)")
     name = quote(str(path))
     click.echo(f"verify it:                 shithead verify {name}{more} --html verify.html")
-    click.echo(
-        f"what did the seat know?    shithead audit {name} --move {found['seq']} --html move.html"
-    )
+    if found["seq"] is not None:
+        command = f"shithead audit {name} --move {found['seq']} --html move.html"
+        click.echo(f"what did the seat know?    {command}")
     click.echo(f"go through the game:       shithead replay {name}")
 
 
@@ -414,7 +447,7 @@ def _stored_receipts(court: _DisputeClient, game: UUID) -> list[Path]:
 @click.argument("text", required=False)
 def statement(where: str, *, text: str | None, **options: Any) -> None:
     """
-    Make the statement TEXT as accuser or accused; the program asks for a missing TEXT.
+    Make the statement TEXT as accuser, accused or partner; the program asks for a missing TEXT.
 
     The other side and the referees can read it. It has at most 4,000 characters.
     """
@@ -460,7 +493,7 @@ def refuse(where: str, *, referee: int, **options: Any) -> None:
     is_flag=True,
     help="Let the server seal and reveal the vote: without a file, but the server knows your vote.",
 )
-@click.option("--reason", help="Why; needed to vote `cheated` on a move that the findings allow.")
+@click.option("--reason", help="Why; needed to vote `cheated` without support of the findings.")
 def vote(
     where: str, *, opinion: str | None, server_seals: bool, reason: str | None, **options: Any
 ) -> None:
@@ -472,12 +505,13 @@ def vote(
     vote.
 
     The ruling is against the accused only if all referees of the panel vote `cheated`; one
-    `not-proven` clears the accused. If the findings say that the rules allow the move, `cheated`
-    needs a reason: the program asks for it, and it is shown with the ruling.
+    `not-proven` clears the accused. If the findings say that the rules allow the move, and for
+    collusion always, `cheated` needs a reason: the program asks for it, and it is shown with the
+    ruling.
     """
     with _court(where, **options) as (court, identity):
         found = court.get(identity)
-        if why := _no_vote(court, found, opinion):
+        if why := no_vote(found, opinion, court.command):
             raise NoService(printable(why))
         number = found["you"]["referee"]
         file = court.player.files.folder / "votes" / f"{identity}-{number}.json"
@@ -496,48 +530,8 @@ def vote(
 def _ballot(found: Dispute, opinion: str, reason: str | None) -> dict[str, str]:
     """Return a vote with its reason; asks for a reason that the vote needs."""
     if reason is None and opinion == "cheated" and found["reason_needed"]:
-        reason = click.prompt("The findings say that the rules allow this move. Why is it cheating")
+        reason = click.prompt("The findings do not support this vote. Why is it cheating")
     return {"vote": opinion} if reason is None else {"vote": opinion, "reason": reason}
-
-
-def _no_vote(court: _DisputeClient, found: Dispute, opinion: str | None) -> str | None:
-    """Return why the player can neither vote nor reveal a vote, and what to do, or None."""
-    you, state = found["you"], found["state"]
-    if you is None:
-        return "you have no account here: `shithead play` registers you, or use --token"
-    if "reveal" in you["may"]:
-        return None
-    if "vote" in you["may"]:
-        command = court.command("vote", found["id"])
-        how = f"you have not voted yet; to vote: {command} cheated, or {command} not-proven"
-        return None if opinion is not None else how
-    if you["referee"] is None:
-        offer = f"; to offer yourself: {court.command('judge', found['id'])}"
-        return f"{sentence('panel.no_referee')}{offer if 'judge' in you['may'] else ''}"
-    return _no_vote_of(found["referees"][you["referee"]], found, state)
-
-
-def _no_vote_of(own: Mapping[str, Any], found: Dispute, state: str) -> str:
-    """Return why a referee can neither vote nor reveal a vote now."""
-    ends = f" The voting ends on {when(found['deadline'])}." if state == "voting" else ""
-    if own["state"] == "recused":
-        side = own["refused_by"]
-        return sentence(f"panel.refused_by.{side}" if side else "panel.left_panel")
-    if own["state"] == "revealed":
-        return f"you have voted, and your vote is revealed. State of the dispute: {STATES[state]}."
-    if own["state"] == "committed":
-        reveals = "the server reveals it" if own["sealed_by"] == "server" else "you reveal it"
-        return (
-            f"your vote is sealed and cannot be changed; {reveals} when all referees have voted."
-            f"{ends}"
-        )
-    if state in ("open", "appealed"):
-        opens = "once the game is over and three referees or more have been seated for "
-        opens += duration(found["periods"]["referee_seated_seconds"])
-        if found["voting_from"]:
-            opens = f"on {when(found['voting_from'])}"
-        return f"the voting has not begun: it opens {opens}"
-    return f"you are not on the panel that judges. State of the dispute: {STATES[state]}.{ends}"
 
 
 def _seal(

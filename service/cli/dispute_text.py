@@ -8,7 +8,7 @@ from typing import Any, Final
 
 from service.cli.narration import Event, People, narrated
 from service.domain.words import counted, duration
-from service.replay.sentences import prose
+from service.replay.sentences import prose, sentence
 from service.verify.claims import describe
 from service.verify.stored_findings import ON_THE_MOVE, in_words
 
@@ -48,7 +48,7 @@ class Case:
 
     dispute: Mapping[str, Any]
     people: People
-    event: Event
+    event: Event | None  # None for collusion
     me: str | None  # the id of the reader as a player
     referees: Mapping[int, str]  # the names that the reader may see, by number
     command: Callable[[str, object], str]  # the command line for a subcommand and an id
@@ -79,7 +79,9 @@ class Case:
         return frozenset((self.dispute["you"] or {"may": ()})["may"])
 
     def side(self, name: str) -> str:
-        """Return `accuser` or `accused`, followed by the name in brackets."""
+        """Return `accuser`, `accused` or `partner`, followed by the name in brackets."""
+        if name == "partner":
+            return f"partner ({self.people(self.dispute['partner'])})"
         return f"{name} ({self.people(self.dispute['by']) if name == 'accuser' else self.accused})"
 
 
@@ -92,6 +94,14 @@ _NEXT: Final = {
 """What a player can do in a dispute, the most urgent first."""
 
 
+_PARTS: Final = {
+    None: "you are a referee",
+    "accuser": "you opened it",
+    "accused": "you are accused",
+    "partner": "you are named as the partner of the accused",
+}
+
+
 def concerns(disputes: Sequence[Mapping[str, Any]], url: str, player: str) -> Iterator[str]:
     """
     Yield two lines for each running dispute of a player: part, next step and end, and a command.
@@ -101,8 +111,7 @@ def concerns(disputes: Sequence[Mapping[str, Any]], url: str, player: str) -> It
     for one in disputes:
         if one["state"] == "final":
             continue
-        side = one["you"]["side"]
-        part = {None: "you are a referee", "accuser": "you opened it"}.get(side, "you are accused")
+        part = _PARTS[one["you"]["side"]]
         step = next((words for act, words in _NEXT.items() if act in one["you"]["may"]), None)
         said = [f"dispute   {part}", step or STATES[one["state"]]]
         yield "; ".join(said) + _until(one)
@@ -131,8 +140,12 @@ def _lines(case: Case) -> Iterator[str]:
     dispute = case.dispute
     charge = CHARGES[dispute["charge"].replace("_", "-")]
     yield f"Dispute {dispute['id']}"
-    yield f"  {case.people.does(dispute['by'], 'accuses', 'accuse')} {case.accused} of {charge}."
-    yield f"  Event {dispute['seq']}: {event_sentence(case.event, case.people)}"
+    partner = dispute["partner"]
+    pair = "" if partner is None else f" with {case.people(partner)}"
+    accuses = case.people.does(dispute["by"], "accuses", "accuse")
+    yield f"  {accuses} {case.accused} of {charge}{pair}."
+    if case.event is not None:
+        yield f"  Event {dispute['seq']}: {event_sentence(case.event, case.people)}"
     yield f"  State: {STATES[dispute['state']]}{_until(dispute)}."
     yield from _findings(dispute)
     yield from _statements(case)
@@ -324,6 +337,48 @@ def _next_steps(case: Case) -> Iterator[str]:
         yield f"vote:  {case.command('vote', identity)} cheated"
         yield f"   or  {case.command('vote', identity)} not-proven"
         if dispute["reason_needed"]:
-            yield "   The findings say that the rules allow this move: `cheated` needs a reason."
+            yield "   The findings do not support this charge: `cheated` needs a reason."
     if case.me is None:
         yield "take part: you have no account here; `shithead play` registers you, or use --token"
+
+
+def no_vote(
+    found: Mapping[str, Any], opinion: str | None, command: Callable[[str, object], str]
+) -> str | None:
+    """Return why the player can neither vote nor reveal a vote, and what to do, or None."""
+    you, state = found["you"], found["state"]
+    if you is None:
+        return "you have no account here: `shithead play` registers you, or use --token"
+    if "reveal" in you["may"]:
+        return None
+    if "vote" in you["may"]:
+        words = command("vote", found["id"])
+        how = f"you have not voted yet; to vote: {words} cheated, or {words} not-proven"
+        return None if opinion is not None else how
+    if you["referee"] is None:
+        offer = f"; to offer yourself: {command('judge', found['id'])}"
+        return f"{sentence('panel.no_referee')}{offer if 'judge' in you['may'] else ''}"
+    return _no_vote_of(found["referees"][you["referee"]], found, state)
+
+
+def _no_vote_of(own: Mapping[str, Any], found: Mapping[str, Any], state: str) -> str:
+    """Return why a referee can neither vote nor reveal a vote now."""
+    ends = f" The voting ends on {when(found['deadline'])}." if state == "voting" else ""
+    if own["state"] == "recused":
+        side = own["refused_by"]
+        return sentence(f"panel.refused_by.{side}" if side else "panel.left_panel")
+    if own["state"] == "revealed":
+        return f"you have voted, and your vote is revealed. State of the dispute: {STATES[state]}."
+    if own["state"] == "committed":
+        reveals = "the server reveals it" if own["sealed_by"] == "server" else "you reveal it"
+        return (
+            f"your vote is sealed and cannot be changed; {reveals} when all referees have voted."
+            f"{ends}"
+        )
+    if state in ("open", "appealed"):
+        opens = "once the game is over and three referees or more have been seated for "
+        opens += duration(found["periods"]["referee_seated_seconds"])
+        if found["voting_from"]:
+            opens = f"on {when(found['voting_from'])}"
+        return f"the voting has not begun: it opens {opens}"
+    return f"you are not on the panel that judges. State of the dispute: {STATES[state]}.{ends}"

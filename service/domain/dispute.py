@@ -23,10 +23,11 @@ class Charge(StrEnum):
 
 
 class Party(StrEnum):
-    """The two sides of a dispute."""
+    """The sides of a dispute; the partner is on that of the accused, but no ruling is about it."""
 
     ACCUSER = "accuser"
     ACCUSED = "accused"
+    PARTNER = "partner"  # named in a charge of collusion
 
 
 class Vote(StrEnum):
@@ -65,13 +66,15 @@ class DisputeOpened:
     accuser_seat: Seat
     accused: str | None  # None: a bot, or the server
     accused_seat: Seat | None  # None: the server
-    seq: int  # of the disputed event
-    move: int  # the first event of the move with `seq`
+    seq: int | None  # of the disputed event; None: collusion, which is about no move
+    move: int | None  # the first event of the move with `seq`
     charge: Charge
     version: int  # of the game, when the evidence was frozen
     bundle: str  # SHA-256 of the frozen evidence, in hex
     barred: tuple[str, ...]  # players of the table and its host, who cannot be referees
     periods: Periods = Periods()
+    partner: str | None = None  # collusion alone: the player with whom the accused colluded
+    partner_seat: Seat | None = None
 
     @property
     def of_server(self) -> bool:
@@ -344,7 +347,9 @@ class Dispute:
         """Return the side of a player, None for others."""
         if player == self.opened.accuser:
             return Party.ACCUSER
-        return Party.ACCUSED if player == self.opened.accused else None
+        if player == self.opened.accused:
+            return Party.ACCUSED
+        return Party.PARTNER if player == self.opened.partner else None
 
     def referee_of(self, player: str) -> int | None:
         """Return the number of a player who votes on the present panel, None for others."""

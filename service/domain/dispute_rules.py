@@ -10,6 +10,7 @@ from typing import Final
 from service.domain.dispute import (
     FEWEST_REFEREES,
     Appealed,
+    Charge,
     Dispute,
     DisputeClosed,
     DisputeEvent,
@@ -138,12 +139,15 @@ def give_receipt(dispute: Dispute, side: Party, note: str) -> tuple[DisputeEvent
     """
     Return the event of a receipt, which a side may hand in until the dispute is final.
 
-    The caller has checked that a key of the server signed the receipt for this game.
+    The partner of the accused hands in none: a receipt shows nothing about collusion. The caller
+    has checked that a key of the server signed the receipt for this game.
 
     Raises DisputeRefused.
     """
     if dispute.state is DisputeState.FINAL:
         raise DisputeRefused(_FINAL)
+    if side is Party.PARTNER:
+        raise DisputeRefused("panel.partner_receipt")
     if sum(one.side is side for one in dispute.receipts) >= MAX_RECEIPTS:
         raise DisputeRefused("panel.receipts", n=MAX_RECEIPTS)
     return (ReceiptGiven(side=side, receipt=note),)
@@ -240,11 +244,14 @@ def commit_vote(
 
 def needs_reason(dispute: Dispute, vote: Vote) -> bool:
     """
-    Return whether a vote needs a reason: one against a move that the findings say is allowed.
+    Return whether a vote needs a reason: `cheated` without a finding that supports it.
 
-    The findings may not see everything, so referees are free to disagree, but they say why.
+    That is a vote against a move that the findings say is allowed, and any against collusion, of
+    which a record shows nothing. The findings may not see everything, so referees are free to
+    disagree, but they say why.
     """
-    return dispute.allowed and vote is Vote.CHEATED
+    unsupported = dispute.allowed or dispute.opened.charge is Charge.COLLUSION
+    return unsupported and vote is Vote.CHEATED
 
 
 def reveal_vote(

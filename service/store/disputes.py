@@ -26,6 +26,16 @@ class DisputeRow:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Charged:
+    """The subject of a dispute: a charge about a move, or of collusion of two players."""
+
+    charge: str
+    move: int | None  # seq of the first event of the move
+    accused: UUID | None = None  # collusion alone, as `partner`
+    partner: UUID | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class StatementText:
     """A statement of a side of a dispute, with its commitment's salt; both None once erased."""
 
@@ -183,13 +193,17 @@ class DisputeRepository(Repository):
         """Set when a dispute is due next; return False if it is no longer at `version`."""
         return bool(self._write("put_off_dispute", dispute, version, wake_at))
 
-    def running_disputes(self, game: UUID, move: int, charge: str) -> Sequence[UUID]:
-        """
-        Return the disputes of a game and charge about a move that are not final.
-
-        `move` is the seq of the first event of the move.
-        """
-        return [row[0] for row in self._database.fetch("running_disputes", game, move, charge)]
+    def running_disputes(self, game: UUID, charged: Charged) -> Sequence[UUID]:
+        """Return the disputes of a game about the same that are not final."""
+        rows = self._database.fetch(
+            "running_disputes",
+            game,
+            charged.charge,
+            charged.move,
+            charged.accused,
+            charged.partner,
+        )
+        return [row[0] for row in rows]
 
     def disputes_of_server(self, *, limit: int) -> Sequence[UUID]:
         """Return the disputes against the server that are not final, oldest first."""

@@ -82,10 +82,11 @@ class NewTableSummary(TableSummary):
 
 class _DisputeColumns(TypedDict, total=False):
     accused: str | None
+    partner: str | None
     verdict: str | None
     found_at: int  # the game's version to which the findings refer
     wake_at: datetime | None
-    move: int  # seq of the first event of the move
+    move: int | None  # seq of the first event of the move; None for collusion
     proven: bool | None
     referees: list[dict[str, Any]]  # this and the following are rows of other tables
     texts: list[dict[str, Any]]

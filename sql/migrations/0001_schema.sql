@@ -544,24 +544,29 @@ CREATE TABLE disputes (
     state       text         NOT NULL,
     accuser     uuid         NOT NULL,
     accused     uuid,
+    partner     uuid,
     charge      text         NOT NULL,
     verdict     text,
     opened_at   timestamptz  NOT NULL,
     found_at    integer      NOT NULL DEFAULT 0,
     wake_at     timestamptz,
-    move        integer      NOT NULL,
+    move        integer,
     proven      boolean,
     CONSTRAINT disputes_pkey PRIMARY KEY (dispute_id),
     CONSTRAINT disputes_state_known CHECK (
         state IN ('open', 'voting', 'revealing', 'ruled', 'appealed', 'final')
     ),
-    CONSTRAINT disputes_verdict_known CHECK (verdict IN ('cad', 'cleared'))
+    CONSTRAINT disputes_verdict_known CHECK (verdict IN ('cad', 'cleared')),
+    CONSTRAINT disputes_of_a_move_or_a_pair CHECK ((move IS NULL) = (partner IS NOT NULL))
 ) WITH (fillfactor = 70);
 CREATE INDEX disputes_by_game ON disputes (game_id, opened_at DESC, dispute_id DESC);
 CREATE INDEX disputes_by_accuser ON disputes (accuser);
 CREATE INDEX disputes_by_accused ON disputes (accused);
 CREATE INDEX disputes_running ON disputes (wake_at) WHERE state <> 'final';
-CREATE UNIQUE INDEX disputes_one_running ON disputes (game_id, move, charge) WHERE state <> 'final';
+CREATE INDEX disputes_by_partner ON disputes (partner) WHERE partner IS NOT NULL;
+CREATE UNIQUE INDEX disputes_one_running ON disputes (
+    game_id, charge, move, (CASE WHEN partner IS NOT NULL THEN accused END), partner
+) NULLS NOT DISTINCT WHERE state <> 'final';
 CREATE INDEX disputes_by_time ON disputes (opened_at DESC, dispute_id DESC);
 COMMENT ON TABLE disputes IS
     'A summary of a dispute. Texts and names are not in its stream, so that they can be erased; '
@@ -572,7 +577,8 @@ COMMENT ON COLUMN disputes.accused IS 'player; null for a bot or the server';
 COMMENT ON COLUMN disputes.verdict IS 'of the newest ruling';
 COMMENT ON COLUMN disputes.found_at IS 'version of the game at which the findings were made';
 COMMENT ON COLUMN disputes.wake_at IS 'end of the next period';
-COMMENT ON COLUMN disputes.move IS 'first event of the move';
+COMMENT ON COLUMN disputes.partner IS 'player with whom the accused colluded; null for other charges';
+COMMENT ON COLUMN disputes.move IS 'first event of the move; null for collusion';
 COMMENT ON COLUMN disputes.proven IS 'the newest ruling is against the server';
 
 CREATE TABLE dispute_referees (

@@ -40,6 +40,7 @@ WHERE (d.opened_at, d.dispute_id) < ($4::timestamptz, $5::uuid)
     AND (
         d.accuser = $1::uuid
         OR d.accused = $1::uuid
+        OR d.partner = $1::uuid
         OR d.dispute_id IN (
             SELECT r.dispute_id FROM dispute_referees r
             WHERE r.player_id = $1::uuid AND NOT r.recused
@@ -90,15 +91,17 @@ LIMIT 20
 -- $1 dispute, $2 version seen, $3 time of the next check
 SELECT put_off_dispute($1::uuid, $2::integer, $3::timestamptz)
 
--- running_disputes: running disputes with a charge about a move of a game.
+-- running_disputes: running disputes with a charge about a move of a game, or about two players.
 --
--- $1 game, $2 first event of the move, $3 charge
+-- $1 game, $2 charge, $3 first event of the move or null, $4 and $5 of collusion: accused, partner
 SELECT dispute_id
 FROM disputes
 WHERE game_id = $1::uuid
-    AND charge = $3::text
+    AND charge = $2::text
     AND state <> 'final'
-    AND move = $2::integer
+    AND move IS NOT DISTINCT FROM $3::integer
+    AND partner IS NOT DISTINCT FROM $5::uuid
+    AND (partner IS NULL OR accused = $4::uuid)
 ORDER BY opened_at, dispute_id
 
 -- disputes_of_server: running disputes against the server, oldest first.

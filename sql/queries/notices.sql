@@ -43,6 +43,7 @@ FROM disputes d
 WHERE d.state <> 'final' AND (
     d.accuser = $1::uuid
     OR d.accused = $1::uuid
+    OR d.partner = $1::uuid
     OR d.dispute_id IN (
         SELECT r.dispute_id FROM dispute_referees r
         WHERE r.player_id = $1::uuid AND NOT r.recused
@@ -62,6 +63,7 @@ WHERE g.public
     AND d.state IN ('open', 'appealed')
     AND d.accuser <> $1::uuid
     AND d.accused IS DISTINCT FROM $1::uuid
+    AND d.partner IS DISTINCT FROM $1::uuid
     AND NOT EXISTS (
         SELECT FROM dispute_referees r
         WHERE r.dispute_id = d.dispute_id AND r.player_id = $1::uuid
@@ -123,6 +125,8 @@ CROSS JOIN LATERAL (
     SELECT d.accuser AS player_id
     UNION
     SELECT d.accused
+    UNION
+    SELECT d.partner
     UNION
     SELECT r.player_id FROM dispute_referees r WHERE r.dispute_id = d.dispute_id
 ) p

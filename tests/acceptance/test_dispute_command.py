@@ -294,3 +294,21 @@ def test_a_number_that_is_not_in_the_list_of_moves_is_asked_for_again(
     assert "'700' is not one of the numbers in front of the moves" in opened
     assert f"Event {ready}: Bob got ready." in opened
     assert "Bob was too fast." in opened
+
+
+def test_collusion_is_charged_by_the_seats_of_two_players(terminal: Terminal) -> None:
+    ada, *others = (terminal.person(name) for name in ("Ada", "Bob", "Cat"))
+    table = ada.open_table("shithead", ["open", "open"])
+    for other in others:
+        game = other.sit(UUID(table["id"]))["game"]
+    words = ("open", game, "--charge", "collusion", "--accused", 1, "--statement", "They help.")
+    opened = terminal.types("Ada", *words, "--partner", 2)
+    assert opened.startswith("To be shown: the two played for each other")
+    assert "You accuse Bob of collusion with Cat." in opened
+    dispute = re.findall(r"Dispute (\S+)", opened)[0]
+    assert "Event" not in terminal.types("Cat", "show", dispute).split("Findings")[0]
+    terminal.types("Cat", "statement", dispute, "We do not.")
+    assert "partner (Cat), " in terminal.types("Bob", "show", dispute)
+    assert "--move" not in terminal.types("Bob", "evidence", dispute, terminal.folder / "of.shx")
+    server = ("open", game, "--charge", "collusion", "--accused", "server")
+    assert "a seat" in terminal.types("Ada", *server, "--partner", 2, status=MISUSED)

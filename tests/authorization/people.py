@@ -10,7 +10,6 @@ from uuid import UUID
 
 from service.shx.receipts import vote_commitment
 from tests.authorization.matrix import (
-    ACCUSATION,
     ANYWHERE,
     BODIES,
     NEVER_ISSUED,
@@ -104,9 +103,8 @@ class Scene:
     def _accuse(self) -> None:
         game = self.done("GET", self._game(""), None, by="other seat")
         swap = next(move for move in game["moves"] if move["type"] == "swap")
-        answer = self.done("POST", self._game("/moves"), swap, by="other seat")
-        seq = answer["events"][0]["seq"]
-        accusation = {**ACCUSATION, "accused": 1, "seq": seq, "charge": "collusion"}
+        self.done("POST", self._game("/moves"), swap, by="other seat")
+        accusation = {"accused": 1, "partner": 2, "charge": "collusion", "statement": "Not so."}
         answer = self.done("POST", self._game("/disputes"), accusation, by="seat")
         self.ids["dispute_id"] = answer["id"]
         for name in _REFEREES:

@@ -489,11 +489,27 @@ def _dispute(recorder: Recorder, people: dict[str, Any], game: str) -> None:
     recorder.done("GET", path, by=ada)
     recorder.done("GET", f"{game}/disputes", by=ada)
     recorder.done("GET", "/v1/disputes?limit=1", by=ada)
-    _collusion(recorder, people, game, {**body, "charge": "collusion"})
+    _collusion(recorder, people)
 
 
-def _collusion(recorder: Recorder, people: dict[str, Any], game: str, body: dict[str, Any]) -> None:
+def _hand_of_three(recorder: Recorder, people: dict[str, Any]) -> str:
+    """Return the path of a hand of Ada, Bob and Max that is over."""
+    ada, bob = (people[name]["token"] for name in ("Ada", "Bob"))
+    third = recorder.done("POST", "/v1/players", {"name": "Max"}, keep=False)["token"]
+    seats = {**PLAIN, "seats": ["me", "open", "open"]}
+    table = recorder.done("POST", "/v1/tables", seats, by=ada, keep=False)
+    for token in (bob, third):
+        sat = recorder.done("POST", f"/v1/tables/{table['id']}/seats", {}, by=token, keep=False)
+    game = f"/v1/games/{sat['game']}"
+    recorder.done("POST", f"{game}/moves", {"type": "forfeit"}, by=ada, keep=False)
+    return game
+
+
+def _collusion(recorder: Recorder, people: dict[str, Any]) -> None:
     """Read the figures of a dispute about collusion, which are computed in the request here."""
+    game = _hand_of_three(recorder, people)
+    statement = "They never lay anything hard before each other."
+    body = {"accused": 1, "partner": 2, "charge": "collusion", "statement": statement}
     figures = recorder.services.collusion
     recorder.services.collusion = replace(figures, comparisons=_AtOnce(figures.compute))
     by = people["Ada"]["token"]

@@ -28,6 +28,7 @@ from service.store.disputes import (
     STATISTICS_TOPIC,
     Accusations,
     BlindChoice,
+    Charged,
     SealedFindings,
     SealedVote,
     ShuffledDeck,
@@ -60,7 +61,9 @@ def ruled_dispute(
     at: str = AT_TEXT,
     charge: str = "other",
     verdict: Verdict = Verdict.CAD,
-    move: int = 0,
+    move: int | None = 0,
+    accused: UUID = BOB,
+    partner: UUID | None = None,
 ) -> UUID:
     """Store a dispute with a ruling: Ada accused Bob, Cleo was the referee, Dan was refused."""
     dispute = uuid4()
@@ -68,9 +71,11 @@ def ruled_dispute(
         game=str(game),
         accuser=str(ADA),
         accuser_seat=0,
-        accused=str(BOB),
+        accused=str(accused),
         accused_seat=1,
-        seq=0,
+        partner=None if partner is None else str(partner),
+        partner_seat=None if partner is None else 2,
+        seq=move,
         charge=Charge(charge),
         version=1,
         bundle="00" * 32,
@@ -247,11 +252,33 @@ def test_only_one_dispute_on_a_move_and_charge_is_open_at_a_time(stores: Stores)
     ruled_dispute(stores, uuid4(), move=3)
     with pytest.raises(DisputeRuns):
         ruled_dispute(stores, game, move=3)
-    found = stores.directory.running_disputes(game, 3, "other")
+    found = stores.directory.running_disputes(game, Charged(charge="other", move=3))
     assert list(found) == [first]
     close_dispute(stores, first)
-    assert first not in stores.directory.running_disputes(game, 3, "other")
+    assert first not in stores.directory.running_disputes(game, Charged(charge="other", move=3))
     ruled_dispute(stores, game, move=3)
+
+
+def test_only_one_dispute_about_collusion_of_two_players_is_open_at_a_time(stores: Stores) -> None:
+    """The accused with another partner, or with the two exchanged, is another charge."""
+    game, eve = running_game(stores), UUID(int=9)
+    pairs = [(BOB, DAN), (BOB, eve), (eve, DAN), (DAN, BOB)]
+    disputes = {
+        (one, other): ruled_dispute(
+            stores, game, charge="collusion", move=None, accused=one, partner=other
+        )
+        for one, other in pairs
+    }
+    for (one, other), dispute in disputes.items():
+        with pytest.raises(DisputeRuns):
+            ruled_dispute(stores, game, charge="collusion", move=None, accused=one, partner=other)
+        charged = Charged(charge="collusion", move=None, accused=one, partner=other)
+        assert list(stores.directory.running_disputes(game, charged)) == [dispute]
+    assert set(stores.directory.own_disputes(eve)) == {disputes[pair] for pair in pairs[1:3]}
+    own = stores.directory.list_own_disputes(eve, now=NOW)
+    assert {row.id for row in own.items} == {disputes[pair] for pair in pairs[1:3]}
+    dispute = disputes[BOB, eve]
+    assert eve in stores.directory.concerned([dispute])[dispute].players
 
 
 def test_a_dispute_is_rescheduled_unless_its_version_has_changed(stores: Stores) -> None:

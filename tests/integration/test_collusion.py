@@ -67,11 +67,12 @@ def played(people: list[Person]) -> str:
     raise AssertionError("the hand does not end")
 
 
+COLLUSION = {"accused": 1, "partner": 2, "charge": "collusion", "statement": "They help."}
+
+
 def accused_of_collusion(game: str, by: Person) -> dict[str, Any]:
-    """Open a dispute about the first move of seat 1 and return it."""
-    events = by.get(f"{game}/events").json["items"]
-    seq = next(one["seq"] for one in events if one["by"] == 1)
-    body = {"accused": 1, "seq": seq, "charge": "collusion", "statement": "They help each other."}
+    """Accuse seat 1 of colluding with seat 2, and return the dispute."""
+    body = COLLUSION
     answer = by.post(f"{game}/disputes", body)
     assert answer.status_code == 201, answer.text
     dispute: dict[str, Any] = answer.json
@@ -120,17 +121,17 @@ def test_a_referee_gets_the_numbers_that_anybody_computes_from_a_dump(
     compute(world, redis_url, monkeypatch)
     found = judge.get(path).json
     assert not CollusionSchema().validate(found)
-    assert [(pair["seat"], pair["hands"]) for pair in found["pairs"]] == [(0, 2), (2, 2)]
+    assert [(pair["seat"], pair["hands"]) for pair in found["pairs"]] == [(2, 2)]
     assert "does not prove an agreement" in found["cannot_tell"]
 
     world.services.dumps.write(MONTH, tmp_path / "dump")
     capsys.readouterr()
-    for pair, other in zip(found["pairs"], (ada, cat), strict=True):
-        options = ["--pair", bob.id, other.id, "--leaves", *map(str, pair["leaves"])]
-        assert run(["collusion", str(tmp_path / "dump"), *options, "--json"]) == 0
-        computed = json.loads(capsys.readouterr().out)
-        for name in ("hands", "directions", "joint", "e_value"):
-            assert computed[name] == pair[name]
+    [pair] = found["pairs"]
+    options = ["--pair", bob.id, cat.id, "--leaves", *map(str, pair["leaves"])]
+    assert run(["collusion", str(tmp_path / "dump"), *options, "--json"]) == 0
+    computed = json.loads(capsys.readouterr().out)
+    for name in ("hands", "directions", "joint", "e_value"):
+        assert computed[name] == pair[name]
     assert run(["collusion", str(tmp_path / "dump"), "--pair", bob.id, ada.id]) == 0
     out = capsys.readouterr().out
     assert "They sat together in 3 hands." in out
@@ -153,14 +154,16 @@ def test_the_newest_hands_count_and_erased_players_are_nobody_in_them(world: Wor
 def test_only_referees_of_a_dispute_about_collusion_get_figures(
     world: World, redis_url: str
 ) -> None:
-    ada, bob = world.person("Ada"), world.person("Bob")
-    game = given_up([ada, bob])
+    ada, bob, cat = (world.person(name) for name in ("Ada", "Bob", "Cat"))
+    game = given_up([ada, bob, cat])
     dispute = accused_of_collusion(game, ada)
     path = f"/v1/disputes/{dispute['id']}/collusion"
-    for person in (ada, bob):
+    for person in (ada, bob, cat):
         assert problem_of(person.get(path)) == "forbidden"
     assert problem_of(world.get(path)) == "unauthorized"
-    body = {"accused": 1, "seq": dispute["seq"], "charge": "other", "statement": "Not so."}
+    events = ada.get(f"{game}/events").json["items"]
+    seq = next(one["seq"] for one in events if one["by"] == 1)
+    body = {"accused": 1, "seq": seq, "charge": "other", "statement": "Not so."}
     other = ada.post(f"{game}/disputes", body).json
     answer = ada.get(f"/v1/disputes/{other['id']}/collusion")
     assert (problem_of(answer), answer.json["code"]) == ("forbidden", "collusion.other_charge")
@@ -168,8 +171,8 @@ def test_only_referees_of_a_dispute_about_collusion_get_figures(
 
 
 def test_a_long_queue_refuses_the_computation(world: World, redis_url: str) -> None:
-    ada, bob = world.person("Ada"), world.person("Bob")
-    dispute = accused_of_collusion(given_up([ada, bob]), ada)
+    ada, *others = (world.person(name) for name in ("Ada", "Bob", "Cat"))
+    dispute = accused_of_collusion(given_up([ada, *others]), ada)
     judge = referee(world, dispute)
     client = redis.Redis.from_url(redis_url)
     queue = Queue(TRIALS_QUEUE, connection=client, serializer=JSONSerializer)
@@ -178,3 +181,70 @@ def test_a_long_queue_refuses_the_computation(world: World, redis_url: str) -> N
     answer = judge.get(f"/v1/disputes/{dispute['id']}/collusion")
     assert (problem_of(answer), answer.json["code"]) == ("unavailable", "collusion.no_worker")
     assert answer.headers["Retry-After"]
+
+
+def test_collusion_is_charged_against_two_people_of_three_and_about_no_move(world: World) -> None:
+    ada, bob = world.person("Ada"), world.person("Bob")
+
+    def refused_at(game: str, **changes: object) -> tuple[str, str]:
+        answer = ada.post(f"{game}/disputes", {**COLLUSION, **changes})
+        assert problem_of(answer) == "invalid-body", answer.text
+        [error] = answer.json["errors"]
+        return error["at"], error["code"]
+
+    few = "request.collusion_of_few"
+    assert refused_at(given_up([ada, bob]), partner=0) == ("/charge", few)
+    table = ada.table({"bot": "lowest"}, "open", turn_limit=100)
+    game = f"/v1/games/{bob.post('/v1/tables/' + table['id'] + '/seats').json['game']}"
+    assert refused_at(game) == ("/charge", few), "a bot is no person"
+    game = given_up([ada, bob, world.person("Cat")])
+    people = "request.collusion_people"
+    assert refused_at(game, seq=1) == ("/seq", "request.collusion_no_move")
+    assert refused_at(game, partner=None) == ("/partner", people)
+    assert refused_at(game, partner=0) == ("/partner", people)
+    assert refused_at(game, partner=1) == ("/partner", people)
+    assert refused_at(game, accused=None)[0] == "/accused"
+    assert refused_at(game, charge="other", seq=1)[1] == "request.partner_of_collusion"
+    assert refused_at(game, charge="other", partner=None)[0] == "/seq"
+
+
+def test_the_partner_answers_and_only_the_accused_can_become_a_cad(world: World) -> None:
+    """The event that opens the dispute names the partner's seat and no move."""
+    ada, bob, cat = (world.person(name) for name in ("Ada", "Bob", "Cat"))
+    game = given_up([ada, bob, cat])
+    dispute = accused_of_collusion(game, ada)
+    assert (dispute["accused"], dispute["partner"], dispute["seq"]) == (1, 2, None)
+    assert dispute["reason_needed"]
+    stream = world.services.store.read(UUID(dispute["id"]))
+    assert stream is not None
+    data = json.loads(stream.events[0])["data"]
+    assert (data["partner_seat"], data["partner"], data["seq"]) == (2, cat.id, None)
+    again = ada.post(f"{game}/disputes", COLLUSION)
+    assert (problem_of(again), again.json["id"]) == ("dispute-open", dispute["id"])
+    assert (
+        ada.post(f"{game}/disputes", {**COLLUSION, "accused": 2, "partner": 1}).status_code == 201
+    )
+
+    path = f"/v1/disputes/{dispute['id']}"
+    assert cat.post(f"{path}/statements", {"text": "We did not."}).status_code == 201
+    world.person("Early").post(f"{path}/referees")
+    assert (
+        cat.post(f"{path}/referees", {"refuse": 0}).json["referees"][0]["refused_by"] == "partner"
+    )
+    listed = cat.get("/v1/disputes?mine=true").json["items"]
+    assert {one["id"]: one["you"]["side"] for one in listed}[dispute["id"]] == "partner"
+    judges = [world.person(f"Judge {n}") for n in range(3)]
+    seated(judges, dispute)
+    bare = judges[0].post(f"{path}/votes", {"vote": "cheated"})
+    assert (problem_of(bare), bare.json["errors"][0]["at"]) == ("invalid-body", "/reason")
+    for judge in judges:
+        voted = judge.post(f"{path}/votes", {"vote": "cheated", "reason": "Twelve times."})
+        assert voted.status_code == 201, voted.text
+    assert problem_of(cat.post(f"{path}/appeal")) == "forbidden"
+    assert bob.post(f"{path}/appeal").status_code == 201
+    others = [world.person(f"Other {n}") for n in range(3)]
+    seated(others, dispute)
+    for judge in others:
+        final = judge.post(f"{path}/votes", {"vote": "cheated", "reason": "Thirteen."}).json
+    assert (final["state"], final["ruling"]["verdict"]) == ("final", "cad")
+    assert [world.get(f"/v1/players/{p.id}").json["cad"] for p in (bob, cat)] == [True, False]

@@ -12,7 +12,6 @@ import pytest
 
 from service.application.disputes.findings import findings_on
 from service.audit.decision import decision
-from service.domain.dispute import Charge
 from service.replay.history import History, decode_log, move_around, sealed_deck
 from service.rulesets.catalogue import catalogue
 from service.rulesets.statements import FALLBACK
@@ -29,13 +28,11 @@ def log_of(name: str) -> tuple[bytes, ...]:
     return tuple((SAMPLES / f"{name}.jsonl").read_bytes().splitlines())
 
 
-def findings_at(
-    lines: tuple[bytes, ...], seq: int, charge: Charge = Charge.OTHER
-) -> list[dict[str, object]]:
+def findings_at(lines: tuple[bytes, ...], seq: int | None) -> list[dict[str, object]]:
     first = orjson.loads(lines[0])
     known = catalogue().get(first["data"]["ruleset"]["id"])
     cites = known.cites if known else {}
-    return findings_on(UUID(first["game"]), lines, seq, charge, cites=cites)
+    return findings_on(UUID(first["game"]), lines, seq, cites=cites)
 
 
 def on_move(found: list[dict[str, object]]) -> dict[str, object] | None:
@@ -176,5 +173,5 @@ def test_a_second_broken_rule_is_found_at_its_own_event() -> None:
 
 
 def test_a_charge_of_collusion_gets_no_result() -> None:
-    finding, *_ = findings_at(log_of(NAMES[0]), 5, Charge.COLLUSION)
+    finding, *_ = findings_at(log_of(NAMES[0]), None)
     assert finding["result"] == "missing"

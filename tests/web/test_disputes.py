@@ -265,7 +265,7 @@ def test_charges_that_the_chosen_event_excludes_are_listed_apart(
     log = ada.get(f"/v1/games/{game}/events")["items"]
     taken = next(one["seq"] for one in log if one["by"] == 1 and one["type"] == "pile_picked_up")
     before = next(one for one in log[taken - 1 :: -1] if one["by"] != 1)
-    apart = ["illegal_move", "false_pick_up", "time", "collusion", "other"]
+    apart = ["illegal_move", "false_pick_up", "time", "other"]
     page = page_of(visits, ada, f"/disputes/new?game={game}&event={taken}")
     others = page.locator("optgroup[label='for another move'] option")
     expect(choice(page, "Move")).to_have_value(str(taken))
@@ -273,7 +273,7 @@ def test_charges_that_the_chosen_event_excludes_are_listed_apart(
     page.goto(f"/disputes/new?game={game}&event={before['seq']}")
     expect(choice(page, "Move")).to_have_value(str(before["seq"]))
     assert [one.get_attribute("value") for one in others.all()] == apart
-    choice(page, "Charge").select_option("collusion")
+    choice(page, "Charge").select_option("time")
     expect(page.get_by_role("status").filter(has_text="Another move is selected")).to_be_visible()
     expect(choice(page, "Move")).not_to_have_value(str(before["seq"]))
     assert faults_of(page) == []
@@ -434,12 +434,62 @@ def test_refusals_of_the_server_are_shown(visits: Visits, hand: tuple[list[Clien
     expect(page.get_by_role("alert")).to_contain_text("wrong_deal")
 
 
+def test_collusion_is_charged_against_two_players_of_three(
+    visits: Visits, hand: tuple[list[Client], str], three: tuple[list[Client], str]
+) -> None:
+    """The form says what has to be shown; the partner answers, and is no accused."""
+    (ada, _), of_two = hand
+    page = page_of(visits, ada, f"/disputes/new?game={of_two}")
+    expect(choice(page, "Charge").locator("option[value=time]")).to_have_count(1)
+    expect(choice(page, "Charge").locator("option[value=collusion]")).to_have_count(0)
+    (ada, _, cat), game = three
+    page = page_of(visits, ada, f"/disputes/new?game={game}")
+    charge, shown = choice(page, "Charge"), page.locator("#to-be-shown")
+    for value in charge.locator("option").evaluate_all("all => all.map((one) => one.value)"):
+        charge.select_option(value)
+        expect(shown).to_contain_text("To be shown:")
+        assert ("evidence begins at 100" in shown.inner_text()) is (value == "collusion")
+    charge.select_option("collusion")
+    expect(choice(page, "Move")).to_be_hidden()
+    choice(page, "Accused").select_option("2")
+    expect(choice(page, "Partner")).to_have_value("1")
+    choice(page, "Accused").select_option("1")
+    expect(choice(page, "Partner")).to_have_value("2")
+    page.get_by_label("Statement").fill("They never hurt each other.")
+    assert faults_in_every_size(page) == []
+    page.get_by_role("button", name="Look it over").click()
+    expect(page.locator("#review")).to_contain_text("Bob · Cat · Collusion")
+    page.get_by_role("button", name="Open the dispute").click()
+    page.wait_for_url("**/disputes/*-*")
+    expect(page.locator("h1")).to_have_text("Did Bob play together with Cat?")
+    expect(page.locator(".lead")).to_contain_text("about Bob and Cat")
+    partner = page_of(visits, cat, "/disputes")
+    row = partner.locator("section", has=partner.get_by_role("heading", name="that concern you"))
+    expect(row).to_contain_text("You are named as the partner")
+    row.locator(".row a").click()
+    partner.get_by_label("Statement").fill("We play alone.")
+    partner.get_by_role("button", name="Add the statement").click()
+    expect(partner.locator(".statements")).to_contain_text("Partner of the accused (Cat)")
+    expect(partner.get_by_label("A receipt file")).to_have_count(0)
+    expect(partner.locator("#court-findings .row").first).to_contain_text("Collusion")
+    assert faults_in_every_size(partner) == []
+
+
+@pytest.fixture(scope="module")
+def three(service: Running) -> tuple[list[Client], str]:
+    """Return three players, and the id of a hand that they finished."""
+    players = [register(service.port, name) for name in ("Ada", "Bob", "Cat")]
+    game = open_table(players, ruleset="leeds")
+    play_on(players, game, random.Random(7))
+    return players, game
+
+
 def test_a_referee_reads_whether_two_players_spare_each_other(
-    visits: Visits, service: Running, hand: tuple[list[Client], str]
+    visits: Visits, service: Running, three: tuple[list[Client], str]
 ) -> None:
     """Only referees of a dispute about collusion have the section, with what it proves."""
-    (ada, bob), game = hand
-    body = {"accused": 1, "seq": move_of(ada, game, 1), "charge": "collusion"}
+    (ada, bob, _), game = three
+    body = {"accused": 2, "partner": 1, "charge": "collusion"}
     dispute = ada.post(f"/v1/games/{game}/disputes", {**body, "statement": "They are friends."})
     judges = [register(service.port, f"Cat {number}") for number in range(3)]
     judges[0].post(f"/v1/disputes/{dispute['id']}/referees", {})
@@ -448,7 +498,14 @@ def test_a_referee_reads_whether_two_players_spare_each_other(
     for judge in judges[1:]:  # the voting opens: the page is not loaded again
         judge.post(f"/v1/disputes/{dispute['id']}/referees", {})
     section = page.locator("section", has=page.get_by_role("heading", name="Do they spare"))
-    expect(section).to_contain_text("below 100: nothing is shown", timeout=30_000)
+    expect(section).to_contain_text(
+        re.compile(r"Value \S+; evidence begins at 100: nothing is shown"), timeout=30_000
+    )
+    ballot = page.locator("#ballot")
+    expect(ballot).to_contain_text("A record shows nothing of what players agreed on.")
+    ballot.get_by_label("Cheated").check()
+    ballot.get_by_role("button", name="Vote").click()
+    expect(ballot.get_by_label("Reason")).to_be_focused()
     expect(section).to_contain_text("It does not show why")
     section.get_by_text("The numbers").click()
     expect(section.locator("tbody tr")).to_have_count(3)

@@ -1,4 +1,4 @@
-"""Figures for disputes about collusion: whether the accused and another player spare each other."""
+"""Figures for disputes about collusion: whether the accused and the partner spare each other."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ class Collusion:
         """
         record = self.commands.visible(caller, dispute)
         opened = record.dispute.opened
-        if opened.charge is not Charge.COLLUSION or opened.accused is None:
+        if opened.charge is not Charge.COLLUSION:
             raise Refusal("forbidden", said("collusion.other_charge"))
         if record.dispute.referee_of(str(player.id)) is None:
             raise Refusal("forbidden", said("collusion.not_a_referee"))
@@ -69,23 +69,17 @@ class Collusion:
 
     def compute(self, dispute: UUID) -> list[dict[str, Any]]:
         """
-        Return the figures of the accused with each other player of the disputed hand.
+        Return the figures of the accused with the partner whom the dispute names.
 
         They rest on public hands alone: the last MAX_HANDS with one of the two that were over when
         the dispute was opened, or when the disputed hand was sealed. Raises Refusal `not-found`.
         """
         record = self.commands.record(dispute)
-        accused = record.dispute.opened.accused
-        read = _Read(self.game_cache)
-        return [
-            self._compared(str(accused), str(other), seat, _until(record), read)
-            for seat, other in enumerate(self._players(record))
-            if accused is not None and other is not None and str(other) != accused
-        ]
-
-    def _players(self, record: DisputeRecord) -> Sequence[UUID | None]:
-        entry = self.game_cache.cached(record.game)
-        return () if entry is None else entry.players
+        opened, read = record.dispute.opened, _Read(self.game_cache)
+        if opened.accused is None or opened.partner is None or opened.partner_seat is None:
+            return []
+        seat = opened.partner_seat
+        return [self._compared(opened.accused, opened.partner, seat, _until(record), read)]
 
     def _compared(
         self, accused: str, other: str, seat: Seat, until: datetime, read: _Read

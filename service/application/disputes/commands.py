@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from types import MappingProxyType
-from typing import Any
+from typing import Any, Final
 from uuid import UUID
 
 import orjson
@@ -50,7 +50,7 @@ from service.rulesets.statements import cited
 from service.shx.canonical import format_time, sha256
 from service.shx.chain import head
 from service.shx.receipts import statement_commitment
-from service.store.disputes import DisputeRepository, StatementText
+from service.store.disputes import Charged, DisputeRepository, StatementText
 from service.store.events import Commit, EventStore, Quota, StreamAppend
 
 OPERATOR = UUID(int=0)
@@ -246,12 +246,17 @@ CHARGES_AGAINST_SERVER = (Charge.WRONG_DEAL, Charge.ALTERED_LOG)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Accusation:
-    """An accusation by a seat against another seat or the server."""
+    """An accusation by a seat: of a move of another seat, of the server, or of two seats."""
 
     accused: Seat | None  # None: the server
-    seq: int
+    seq: int | None = None  # of an event of the move; None: collusion
+    partner: Seat | None = None  # collusion alone
     charge: Charge
     statement: str
+
+
+FEWEST_FOR_COLLUSION: Final = 3
+"""Minimum number of people in a hand about which collusion can be charged: two, and the accuser."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -281,11 +286,11 @@ class DisputeOpening:
         Open a dispute and freeze its evidence; return its id and the answer.
 
         Raises Refusal `not-found`, `not-seated`, `invalid-body` for an accusation that does not
-        fit the game, `dispute-open` if there is one about this move and charge, and those of
+        fit the game, `dispute-open` if there is one with this charge about the same, and those of
         `quota_refused` and `Handler.handle`.
         """
         entry = self.games.entry(caller, game)
-        move = self._accused_move(entry, player, accusation)
+        move = self._checked(entry, player, accusation)
         identity = self.world.identity()
 
         command = OpenDispute(
@@ -306,24 +311,25 @@ class DisputeOpening:
         entry: GameEntry,
         player: RegisteredPlayer,
         accusation: Accusation,
-        move: RecordedMove,
+        move: int | None,
     ) -> Accepted[None]:
         """Return the first events of a dispute, with the evidence frozen now."""
-        bundle, seat = self.files.frozen(entry), accusation.accused
-        other = None if seat is None else entry.players[seat]
+        bundle = self.files.frozen(entry)
         opened = DisputeOpened(
             game=str(entry.record.identity),
             accuser=str(player.id),
             accuser_seat=entry.players.index(player.id),
-            accused=None if other is None else str(other),
-            accused_seat=seat,
+            accused=_player_at(entry, accusation.accused),
+            accused_seat=accusation.accused,
+            partner=_player_at(entry, accusation.partner),
+            partner_seat=accusation.partner,
             seq=accusation.seq,
             charge=accusation.charge,
             version=entry.record.version,
             bundle=sha256(bundle).hex(),
             barred=barred_players(self.store, entry),
             periods=self.periods,
-            move=move.first,
+            move=move,
         )
         commit, statement = self.commands.statement(identity, 1, player.id, accusation.statement)
         events = (opened, StatementMade(side=Party.ACCUSER, commit=commit))
@@ -355,10 +361,14 @@ class DisputeOpening:
         summary = table_summary(done)
         return (TABLES.append(done, lines, expected=table.version, summary=summary),)
 
-    def _accused_move(
+    def _checked(
         self, entry: GameEntry, player: RegisteredPlayer, accusation: Accusation
-    ) -> RecordedMove:
-        """Return the accused move; raises Refusal for an invalid accusation."""
+    ) -> int | None:
+        """
+        Return the first event of the accused move, None for collusion.
+
+        Raises Refusal for an invalid accusation, and if the player has opened too many disputes.
+        """
         seat, accused = entry.seat_of(player.id), accusation.accused
         if seat is None:
             raise Refusal("not-seated", said("request.opens_dispute"))
@@ -367,24 +377,36 @@ class DisputeOpening:
             raise invalid("/accused", said("request.server_charges", charges=charges))
         if accused is not None and (accused >= len(entry.players) or accused == seat):
             raise invalid("/accused", said("request.no_other_seat"))
-        if not 0 <= accusation.seq < entry.record.version:
+        if accusation.charge is Charge.COLLUSION:
+            _refuse_unless_pair(entry, seat, accusation)
+            move = None
+        else:
+            move = self._accused_move(entry, accusation).first
+        self._check_quota(player)
+        return move
+
+    def _accused_move(self, entry: GameEntry, accusation: Accusation) -> RecordedMove:
+        """Return the accused move; raises Refusal if the accusation does not fit it."""
+        accused, seq = accusation.accused, accusation.seq
+        if accusation.partner is not None:
+            raise invalid("/partner", said("request.partner_of_collusion"))
+        if seq is None or not 0 <= seq < entry.record.version:
             last = entry.record.version - 1
             raise invalid("/seq", said("request.last_event", last=last))
         lines = self.game_cache.lines(entry.record.identity, limit=entry.record.version)
-        move = move_around(lines, accusation.seq)
+        move = move_around(lines, seq)
         if accused is not None and move.seat != accused:
             if move.seat is None:
                 raise invalid("/seq", said("request.event_of_server", due=accused))
             raise invalid("/seq", said("request.event_of_seat", seat=move.seat, due=accused))
         if accusation.charge is Charge.FALSE_PICK_UP:
             _refuse_unless_pick_up(entry, decode_line(lines[move.action]))
-        self._check_quota(player)
         return move
 
-    def refuse_second(self, entry: GameEntry, accusation: Accusation, move: RecordedMove) -> None:
-        """Raise Refusal if another dispute about this move and charge is open."""
-        game, charge = entry.record.identity, accusation.charge
-        for identity in self.directory.running_disputes(game, move.first, charge.value):
+    def refuse_second(self, entry: GameEntry, accusation: Accusation, move: int | None) -> None:
+        """Raise Refusal if another dispute with this charge, about the same, is open."""
+        charged = _charged(entry, accusation, move)
+        for identity in self.directory.running_disputes(entry.record.identity, charged):
             record = self.commands.record(identity)
             if record.dispute.state is DisputeState.FINAL:
                 self.settle(identity)
@@ -413,7 +435,7 @@ class OpenDispute(StreamCommand[NewStream, None]):
     entry: GameEntry
     accuser: RegisteredPlayer
     accusation: Accusation
-    move: RecordedMove
+    move: int | None
 
     def load(self, _last: Attempt[NewStream] | None) -> NewStream:
         """Return the state before the first event."""
@@ -429,6 +451,38 @@ class OpenDispute(StreamCommand[NewStream, None]):
     def committed(self, _made: None) -> None:
         """Notify the streams of sides and referees."""
         self.opening.commands.notifier.dispute_moved(self.dispute)
+
+
+def _player_at(entry: GameEntry, seat: Seat | None) -> str | None:
+    player = None if seat is None else entry.players[seat]
+    return None if player is None else str(player)
+
+
+def _charged(entry: GameEntry, accusation: Accusation, move: int | None) -> Charged:
+    """Return the subject of an accusation, by which a second one about it is recognised."""
+    accused, partner = accusation.accused, accusation.partner
+    if accused is None or partner is None:
+        return Charged(charge=accusation.charge.value, move=move)
+    return Charged(
+        charge=accusation.charge.value,
+        move=None,
+        accused=entry.players[accused],
+        partner=entry.players[partner],
+    )
+
+
+def _refuse_unless_pair(entry: GameEntry, accuser: Seat, accusation: Accusation) -> None:
+    """Raise Refusal unless a charge of collusion names two people other than the accuser."""
+    accused, partner = accusation.accused, accusation.partner
+    if sum(player is not None for player in entry.players) < FEWEST_FOR_COLLUSION:
+        raise invalid("/charge", said("request.collusion_of_few", n=FEWEST_FOR_COLLUSION))
+    if accusation.seq is not None:
+        raise invalid("/seq", said("request.collusion_no_move"))
+    people = [seat for seat, player in enumerate(entry.players) if player is not None]
+    if accused not in people:
+        raise invalid("/accused", said("request.collusion_people"))
+    if partner not in people or partner in (accuser, accused):
+        raise invalid("/partner", said("request.collusion_people"))
 
 
 def _refuse_unless_pick_up(entry: GameEntry, action: RecordedEvent) -> None:

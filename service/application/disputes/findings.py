@@ -38,7 +38,7 @@ from service.domain.commands import (
     Swap,
     TryStock,
 )
-from service.domain.dispute import Charge, Dispute, DisputeEvent, FindingsMade
+from service.domain.dispute import Dispute, DisputeEvent, FindingsMade
 from service.domain.events import BlindFailed, Event, Zone
 from service.domain.evolve import evolve
 from service.domain.game import Game
@@ -74,15 +74,14 @@ _NOTHING: Final = OutsideEvidence()
 def findings_on(
     game: UUID,
     lines: Sequence[bytes],
-    seq: int,
-    charge: Charge,
+    seq: int | None,
     *,
     cites: Mapping[str, str],
     files: Mapping[str, bytes] = MappingProxyType({}),
     outside: OutsideEvidence = _NOTHING,
 ) -> list[dict[str, Any]]:
     """
-    Return the findings of the checks on a log, and on the move at `seq`.
+    Return the findings of the checks on a log, and on the move at `seq`; None is for collusion.
 
     `files` are the proof of the public log and the refused attempts; `outside` has the keys of
     the server and the receipts handed in. Before the seal all input is public: if a move
@@ -92,14 +91,14 @@ def findings_on(
     found = [finding_json(finding) for finding in report.findings]
     if PROOF not in files:
         found = [_with_proof_missing(one, sealed=report.sealed) for one in found]
-    if charge is Charge.COLLUSION:
-        return [_on_event(seq, Result.MISSING, Sentence(code="move.collusion")), *found]
+    if seq is None:
+        return [_on_event(None, Result.MISSING, Sentence(code="move.collusion")), *found]
     about = _on_move(game, lines, seq, report, cites)
     return found if about is None else [about, *found]
 
 
 def _on_event(
-    seq: int,
+    seq: int | None,
     result: Result,
     about: Sentence,
     rule: str | None = None,
@@ -332,7 +331,6 @@ class DisputeJobs:
             record.game,
             lines,
             opened.seq,
-            opened.charge,
             cites=cites,
             files=files,
             outside=self._outside(dispute),

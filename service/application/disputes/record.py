@@ -19,6 +19,7 @@ from service.domain.dispute import (
     Moment,
     Ruling,
     Verdict,
+    Vote,
     evolve_dispute,
     fold_dispute,
 )
@@ -30,6 +31,7 @@ from service.domain.dispute_rules import (
     deadline,
     due_at,
     due_events,
+    needs_reason,
     voting_opens_at,
 )
 from service.shx.canonical import format_time, parse_time
@@ -173,6 +175,7 @@ def _summary(record: DisputeRecord) -> DisputeSummary:
         state=dispute.state.value,
         accuser=opened.accuser,
         accused=opened.accused,
+        partner=opened.partner,
         charge=opened.charge.value,
         move=opened.move,
         verdict=None if verdict is None or proven else verdict.value,
@@ -234,6 +237,7 @@ def dispute_json(
         "game": opened.game,
         "by": opened.accuser_seat,
         "accused": opened.accused_seat,
+        "partner": opened.partner_seat,
         "seq": opened.seq,
         "charge": opened.charge.value,
         "state": dispute.state.value,
@@ -245,7 +249,7 @@ def dispute_json(
         "statements": _statements(dispute, words),
         "receipts": _receipts(dispute),
         "referees": _referees(dispute, named=words is not None),
-        "reason_needed": dispute.allowed,
+        "reason_needed": needs_reason(dispute, Vote.CHEATED),
         "votes": _votes(dispute, reasons),
         "ruling": _ruling(shown[-1]) if shown else None,
         "earlier": [_ruling(ruling) for ruling in shown[:-1]],

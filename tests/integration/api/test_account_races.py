@@ -110,7 +110,7 @@ def test_disputes_opened_concurrently_do_not_exceed_the_quota(
     game = f"/v1/games/{seated.json['game']}"
     version = bob.post(f"{game}/moves", {"type": "ready"}).json["version"]
     about = {"accused": 1, "seq": version - 1, "statement": "It was not so."}
-    charges = ("illegal_move", "time", "collusion", "other")
+    charges = ("illegal_move", "time", "altered_log", "other")
     calls = [partial(ada.post, f"{game}/disputes", {**about, "charge": c}) for c in charges]
     answers = at_once(calls)
     assert sorted(a.status_code for a in answers) == [201] * 2 + [429] * 2

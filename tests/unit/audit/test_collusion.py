@@ -21,6 +21,7 @@ from service.audit.collusion import (
     Pair,
 )
 from service.bots.sparing import CARD, MAX_CHOICES, MIN_SPREAD, SPENT, TURN, WORLDS
+from service.replay.sentences import sentence
 
 ROOT = Path(__file__).parents[3]
 
@@ -146,3 +147,7 @@ def test_the_specification_states_the_numbers_of_the_code() -> None:
         f"the last {MAX_HANDS} with one of the two",
     ):
         assert stated in text, stated
+
+
+def test_the_charge_states_the_value_at_which_evidence_begins() -> None:
+    assert f"evidence begins at {THRESHOLD:g}," in sentence("charge.shown.collusion")

@@ -32,6 +32,7 @@ from service.domain.dispute_rules import (
     MAX_JUDGES,
     MAX_STATEMENTS,
     SECOND,
+    Act,
     DisputeRefused,
     OutsideFacts,
     StoredVote,
@@ -41,8 +42,10 @@ from service.domain.dispute_rules import (
     deadline,
     due_at,
     due_events,
+    give_receipt,
     join_panel,
     make_statement,
+    needs_reason,
     refuse,
     reveal_vote,
     voting_opens_at,
@@ -64,6 +67,7 @@ OPENED = DisputeOpened(
     bundle="00" * 32,
     barred=("ada", "bob", "cleo"),
 )
+PAIR = replace(OPENED, charge=Charge.COLLUSION, seq=None, move=None, partner="cleo", partner_seat=2)
 SERVER = replace(OPENED, accused=None, accused_seat=None, charge=Charge.WRONG_DEAL)
 CHEATED, NOT_PROVEN = Vote.CHEATED, Vote.NOT_PROVEN
 THREE = ("a", "b", "c")
@@ -163,6 +167,30 @@ def test_one_vote_for_the_accused_clears_the_accused() -> None:
 
 def test_against_the_server_a_unanimous_vote_is_proven() -> None:
     assert Court(opened=SERVER).ruled(CHEATED, CHEATED, CHEATED).verdicts() == [Verdict.PROVEN]
+
+
+def test_the_partner_of_a_charge_of_collusion_speaks_and_refuses_and_no_more() -> None:
+    court = Court(opened=PAIR).seat(*THREE)
+    assert court.dispute.side_of("cleo") is Party.PARTNER
+    assert set(acts_of(court.dispute, "cleo")) == {Act.STATEMENT, Act.REFUSE}
+    court.then(make_statement(court.dispute, Party.PARTNER, "cc")).refused("cleo", 2)
+    assert court.dispute.referees[2].refused_by is Party.PARTNER
+    with refused("the partner of the accused refused you"):
+        court.then(commit_vote(court.dispute, "c", "dd"))
+    with refused("hands in no receipts"):
+        give_receipt(court.dispute, Party.PARTNER, "note")
+    court.seat("d").wait(DAY).commit("a", "b", "d").reveal(CHEATED, "a", "b", "d")
+    assert court.verdicts() == [Verdict.CAD]
+    with refused("only the side that lost"):
+        appeal(court.dispute, "cleo")
+    assert Act.APPEAL in acts_of(court.dispute, "bob")
+
+
+def test_cheated_needs_a_reason_on_collusion_always_else_if_a_finding_allows_the_move() -> None:
+    for opened, allowed in ((OPENED, False), (PAIR, True)):
+        dispute = Court(opened=opened).dispute
+        assert needs_reason(dispute, CHEATED) is allowed
+        assert not needs_reason(dispute, NOT_PROVEN)
 
 
 @pytest.mark.parametrize("player", ["ada", "bob", "cleo"])

@@ -18,8 +18,8 @@ const LONGEST_REASON = 1000; // characters of the reason of a vote
 const canSeal = () => canHash() && isLasting();
 const textOf = (/** @type {HTMLTextAreaElement} */ field) => (field.value.trim() ? { reason: field.value.trim() } : {});
 
-/** The field for the reason of a vote, with the text above it. @param {HTMLElement} reason */
-const reasonField = (reason) => [field("vote.reason", reason), quiet(t("vote.reason.about"))];
+/** The field for the reason of a vote, with why it is needed. @param {Api["Dispute"]} dispute @param {HTMLElement} reason */
+const reasonField = ({ partner }, reason) => [field("vote.reason", reason), quiet(t(partner === null ? "vote.reason.about" : "vote.reason.pair"))];
 const reasonText = () => h("textarea", { rows: 3, maxlength: LONGEST_REASON, "data-key": "reason" });
 
 /**
@@ -53,7 +53,7 @@ function revealing(dispute, stored, cast) {
     if (lacks && !reason.value.trim()) return missing(reason, "vote.reason.missing");
     if (await cast({ ...stored, ...textOf(reason) })) remove(VOTE + dispute.id);
   };
-  return h("div", { class: lacks ? "form" : "" }, [lacks ? reasonField(reason) : null, h("p", null, [button("vote.reveal", reveal, { class: "main" })])]);
+  return h("div", { class: lacks ? "form" : "" }, [lacks ? reasonField(dispute, reason) : null, h("p", null, [button("vote.reveal", reveal, { class: "main" })])]);
 }
 
 /** Reveal a vote whose key this browser does not have, with the file that the referee saved. @param {Api["Dispute"]} dispute @param {Cast} cast */
@@ -93,7 +93,7 @@ export function ballot(dispute, referee, cast) {
   };
   return h("fieldset", { class: "ballot", id: "ballot" }, [
     h("legend", null, [t("vote.title")]), radio("cheated"), radio("not_proven"),
-    dispute.reason_needed ? h("div", { class: "form" }, reasonField(reason)) : null,
+    dispute.reason_needed ? h("div", { class: "form" }, reasonField(dispute, reason)) : null,
     h("label", { class: "box" }, [sealing, t("vote.seal")]),
     h("p", { class: "quiet", id: "vote-key" }, [t("vote.seal.key")]),
     h("p", null, [button("vote.cast", async () => (await vote()) && find("#now-title").scrollIntoView({ block: "center" }), { class: "main" })]),

@@ -1,4 +1,4 @@
-/** Whether the accused and another player spare each other: for the referees of a dispute about collusion. */
+/** Whether the accused and the named partner spare each other: for the referees of a dispute about collusion. */
 
 import { Problem, get } from "./api.js";
 import { h, replace } from "./dom.js";
@@ -51,8 +51,7 @@ async function fill(body, dispute, who) {
 }
 
 /** @param {Api["Collusion"]} found @param {Api["Dispute"]} dispute @param {(seat: number | null) => string} who */
-const figures = (found, dispute, who) =>
-  found.pairs.length ? found.pairs.map((pair) => comparison(pair, found.threshold, dispute, who)) : [quiet(t("sparing.alone"))];
+const figures = (found, dispute, who) => found.pairs.map((pair) => comparison(pair, found.threshold, dispute, who));
 
 /** @param {Api["Pair"]} pair @param {number} threshold @param {Api["Dispute"]} dispute @param {(seat: number | null) => string} who */
 function comparison(pair, threshold, dispute, who) {
@@ -63,7 +62,7 @@ function comparison(pair, threshold, dispute, who) {
   return h("div", null, [
     h("h3", null, [t("sparing.pair", { one, other, n: pair.hands })]),
     h("p", null, [t(said, { value: number(pair.e_value), threshold: number(threshold) })]),
-    numbers(t("numbers"), ["who", "bets", "difference", "evidence"].map((key) => t(`sparing.column.${key}`)),
+    numbers(t("numbers"), ["who", "bets", "difference", "evidence"].map((key) => t(`sparing.column.${key}`, { threshold: number(threshold) })),
       [...pair.directions.map((of, at) => row(names[at] ?? "", of)), row(t("sparing.both"), pair.joint)]),
   ]);
 }

@@ -33,11 +33,11 @@ const root = find("#court");
 const { dispute: id = "" } = root.dataset;
 const query = new URLSearchParams(location.search);
 
-/** The dispute on the page, its game, and the disputed event. @type {{dispute: Api["Dispute"], game: Api["GameView"], event: Api["Event"]}} */
+/** The dispute on the page, its game, and the disputed event, null for collusion. @type {{dispute: Api["Dispute"], game: Api["GameView"], event: Api["Event"] | null}} */
 const court = /** @type {any} */ ({ dispute: null, game: null, event: null });
 
 const who = (/** @type {number | null} */ seat) => (seat === null ? t("court.server") : seatName(court.game.seats[seat]));
-const side = (/** @type {"accuser" | "accused"} */ name) => `${t(`side.${name}`)} (${who(name === "accuser" ? court.dispute.by : court.dispute.accused)})`;
+const side = (/** @type {"accuser" | "accused" | "partner"} */ name) => `${t(`side.${name}`)} (${who(court.dispute[name === "accuser" ? "by" : name])})`;
 const may = (/** @type {NonNullable<Api["Dispute"]["you"]>["may"][number]} */ act) => Boolean(court.dispute.you?.may.includes(act));
 
 /** A duration in whole units, the largest unit possible: "3 days". @param {number} seconds */
@@ -125,32 +125,43 @@ async function accuse(game) {
   const shown = (selected === null && events.find(isOfOther)) || events[0];
   const option = (/** @type {string | number} */ value, /** @type {string} */ text, /** @type {boolean} */ chosen) => h("option", { value, selected: chosen }, [text]);
   const seq = h("select");
-  const accused = h("select", null, [
-    ...court.game.seats.filter(({ seat }) => seat !== as).map(({ seat }) => option(seat, who(seat), seat === seatOf(shown))),
-    option("", t("court.server"), false),
-  ]);
-  const charge = h("select");
+  const accused = h("select");
+  const charge = h("select", { "aria-describedby": "to-be-shown" });
+  const partner = h("select");
+  const toShow = h("p", { class: "notice", id: "to-be-shown" });
+  const people = court.game.seats.filter(({ seat, kind }) => seat !== as && kind === "human");
+  const isOfPair = () => charge.value === "collusion";
   const statement = h("textarea", { rows: 5, maxlength: LONGEST, required: "" });
   const notice = h("p", { class: "quiet", role: "status" });
   const isAgainstServer = () => CHARGES_AGAINST_SERVER.includes(charge.value);
-  const fits = (/** @type {Api["Event"]} */ event, one = charge.value) => CHARGES_AGAINST_SERVER.includes(one) || (isOfOther(event) && (one !== "false_pick_up" || TAKES_THE_PILE.includes(event.type)));
+  const fits = (/** @type {Api["Event"]} */ event, one = charge.value) => [...CHARGES_AGAINST_SERVER, "collusion"].includes(one) || (isOfOther(event) && (one !== "false_pick_up" || TAKES_THE_PILE.includes(event.type)));
   const chosen = () => events.find((event) => event.seq === Number(seq.value)) ?? shown;
   /** List first the charges that fit the event; choosing one of the others selects another event. */
   const listCharges = (/** @type {string} */ initial) => {
-    const options = (/** @type {boolean} */ fitting) => CHARGES.filter((one) => fits(chosen(), one) === fitting).map((one) => option(one, t(`charge.${one}`), one === initial));
+    const possible = CHARGES.filter((one) => one !== "collusion" || people.length > 1);
+    const options = (/** @type {boolean} */ fitting) => possible.filter((one) => fits(chosen(), one) === fitting).map((one) => option(one, t(`charge.${one}`), one === initial));
     const others = options(false);
     charge.replaceChildren(...options(true), ...(others.length ? [h("optgroup", { label: t("court.charge.other") }, others)] : []));
   };
+  /** List who can be accused: of collusion two people, else a seat or the server. */
+  const listAccused = (/** @type {string} */ initial) => {
+    const seats = isOfPair() ? people : court.game.seats.filter(({ seat }) => seat !== as);
+    accused.replaceChildren(...seats.map(({ seat }) => option(seat, who(seat), String(seat) === initial)), ...(isOfPair() ? [] : [option("", t("court.server"), initial === "")]));
+    listPartners();
+  };
+  const listPartners = () => partner.replaceChildren(...people.filter(({ seat }) => String(seat) !== accused.value).map(({ seat }) => option(seat, who(seat), String(seat) === partner.value)));
   const explain = () => {
-    notice.textContent = !seq.value ? t("court.no_move") : accused.value === "" && !isAgainstServer() ? t("court.of_server") : "";
+    toShow.textContent = t(`charge.shown.${charge.value}`);
+    notice.textContent = isOfPair() ? "" : !seq.value ? t("court.no_move") : accused.value === "" && !isAgainstServer() ? t("court.of_server") : "";
   };
   const said = rulesSay(court.game, (seat) => who(seat));
   const follow = () => {
     if (seq.value) attempt(() => said.show(Number(seq.value)));
     listCharges(charge.value);
     const seat = seatOf(chosen());
-    if (isAgainstServer()) accused.value = "";
-    else if (seat !== null && seat !== as) accused.value = String(seat);
+    listAccused(isAgainstServer() ? "" : seat !== null && seat !== as ? String(seat) : accused.value);
+    moveField.hidden = said.section.hidden = isOfPair();
+    partnerField.hidden = !isOfPair();
     explain();
   };
   const offer = () => {
@@ -159,15 +170,19 @@ async function accuse(game) {
     follow();
     if (seq.value && seq.value !== before) notice.textContent = t("court.moved");
   };
+  const [moveField, partnerField] = [field("court.event", seq), field("court.partner", partner)];
   listCharges(chargeFor(shown, isOfOther(shown)));
   offer();
   seq.addEventListener("change", follow);
-  accused.addEventListener("change", explain);
+  accused.addEventListener("change", () => {
+    listPartners();
+    explain();
+  });
   charge.addEventListener("change", offer);
   const review = () => {
-    if (!seq.value) return seq.focus();
+    if (!isOfPair() && !seq.value) return seq.focus();
     if (!statement.value.trim()) return missing(statement);
-    const chosen = [accused, charge, seq].map((one) => one.selectedOptions[0]?.text ?? "").join(" · ");
+    const chosen = [accused, ...(isOfPair() ? [partner, charge] : [charge, seq])].map((one) => one.selectedOptions[0]?.text ?? "").join(" · ");
     form.hidden = true;
     replace(last, h("h2", { tabindex: -1 }, [t("court.review.title")]), h("p", null, [h("strong", null, [chosen])]), h("p", { class: "reason" }, [statement.value]), h("p", { class: "notice" }, [t("court.review.about")]),
       h("p", { class: "buttons" }, [button("court.open", open, { class: "main" }), button("court.review.change", change)]));
@@ -182,13 +197,13 @@ async function accuse(game) {
   const open = () => attempt(async () => {
     const dispute = await post(`/v1/games/${game}/disputes`, {
       accused: accused.value === "" ? null : Number(accused.value),
-      seq: Number(seq.value), charge: /** @type {Api["Accusation"]["charge"]} */ (charge.value), statement: statement.value,
+      ...(isOfPair() ? { partner: Number(partner.value) } : { seq: Number(seq.value) }), charge: /** @type {Api["Accusation"]["charge"]} */ (charge.value), statement: statement.value,
     });
     location.assign(`/disputes/${dispute.id}${location.hash}`);
   });
   const last = h("div", { class: "sheet form", id: "review", hidden: "" });
   const form = h("div", { class: "sheet form" }, [
-      field("court.event", seq), said.section, field("court.accused", accused), field("court.charge", charge), notice,
+      moveField, said.section, field("court.accused", accused), partnerField, field("court.charge", charge), toShow, notice,
       field("court.statement", statement),
       h("p", { class: "buttons" }, [button("court.review", review, { class: "main" }), h("a", { class: "button", href: `/play/${game}` }, [t("court.back")])]),
   ]);
@@ -233,7 +248,8 @@ async function follow() {
 /** Draw the dispute; a text that the reader is typing, and a chosen vote, are retained. @param {Api["Dispute"]} dispute */
 function show(dispute) {
   court.dispute = dispute;
-  const question = t(`question.${dispute.charge}`, { who: who(dispute.accused) });
+  const [by, accused, partner] = [dispute.by, dispute.accused, dispute.partner].map(who);
+  const question = t(`question.${dispute.charge}`, { who: accused, partner });
   find("h1").textContent = question;
   document.title = `Shithead: ${question}`;
   /** @type {[string | null, string][]} */
@@ -244,8 +260,9 @@ function show(dispute) {
   const vote = document.querySelector("input[name=vote]:checked")?.getAttribute("value");
   const facts = [
     ["court.charge", t(`charge.${dispute.charge}`)],
-    ["court.by", who(dispute.by)],
-    ["court.accused", who(dispute.accused)],
+    ["court.by", by],
+    ["court.accused", accused],
+    ["court.partner", dispute.partner !== null && partner],
     ["court.opened", moment(dispute.opened_at)],
     ["court.voting", dispute.voting_from && moment(dispute.voting_from)],
     ["court.deadline", dispute.deadline && moment(dispute.deadline)],
@@ -253,7 +270,10 @@ function show(dispute) {
     ["court.bundle", [h("code", { class: "code", translate: "no" }, [dispute.bundle_sha256]), h("br"), h("span", { class: "quiet" }, [t("court.bundle.about", { file: `dispute/${dispute.id}.shx` })]), " ", h("a", { href: `/v1/games/${dispute.game}/evidence`, download: "" }, [t("court.evidence")])]],
   ];
   replace(root,
-    h("p", { class: "lead" }, [t("court.says", { who: who(dispute.by), event: caption(court.event, { who }) }), " ", h("a", { href: `/replay/${dispute.game}?event=${dispute.seq}` }, [t("court.replay")])]),
+    h("p", { class: "lead" }, [
+      court.event ? t("court.says", { who: by, event: caption(court.event, { who }) }) : t("court.says.pair", { who: by, accused, partner }), " ",
+      h("a", { href: `/replay/${dispute.game}${court.event ? `?event=${court.event.seq}` : ""}` }, [t("court.replay")]),
+    ]),
     todo(dispute), ruling(dispute), findings(dispute), sparing(dispute, who), statements(dispute), receipts(dispute), panel(dispute),
     h("details", { class: "facts" }, [
       h("summary", { "data-key": "facts" }, [t("court.facts")]),
@@ -344,7 +364,7 @@ function findings(dispute) {
     h("span", { class: "what" }, [
       h("strong", null, [`${SIGNS[one.result]} `, inWords(one, one.plain)]),
       h("span", { class: "quiet" }, [
-        t(`check.${one.check}`), one.seq === null ? "" : ` · ${t("court.at", { n: one.seq })}`, " ",
+        t(one.check === "event" && dispute.partner !== null ? "charge.collusion" : `check.${one.check}`), one.seq === null ? "" : ` · ${t("court.at", { n: one.seq })}`, " ",
         one.rule ? h("a", { href: `${rules}#${one.rule}` }, [one.rule]) : null,
       ]),
       h("span", null, [beyond(one)]),
@@ -352,7 +372,7 @@ function findings(dispute) {
   ])));
   const about = CHECKS[dispute.charge];
   const isMain = (/** @type {Api["Finding"]} */ one) => // a failure, on the charge, or else on an event
-    one.result === "fail" || (about ? about.includes(one.check) : one.seq !== null);
+    one.result === "fail" || (about ? about.includes(one.check) : one.check === "event" || one.seq !== null);
   const further = dispute.findings.filter((one) => !isMain(one));
   return section("court.findings",
     rows(dispute.findings.filter(isMain)),
@@ -432,8 +452,7 @@ function panel(dispute) {
 async function openDispute() {
   const dispute = await get(`/v1/disputes/${id}`);
   court.game = await get(`/v1/games/${dispute.game}`);
-  const { items } = await get(`/v1/games/${dispute.game}/events?after=${dispute.seq}&limit=1`);
-  court.event = items[0];
+  if (dispute.seq !== null) [court.event = null] = (await get(`/v1/games/${dispute.game}/events?after=${dispute.seq}&limit=1`)).items;
   await follow();
 }
 
