@@ -291,6 +291,12 @@ class GameItemSchema(Closed):
         ResultSchema, allow_none=True, **described("the result; null until the hand has ended")
     )
     your_turn = Boolean(**described("whether the game waits for the caller's seat"))
+    deadline = time_field(
+        allow_none=True,
+        **described(
+            "the next deadline, as in the view; null except in a running game of the caller"
+        ),
+    )
 
 
 GamePageSchema: type[Schema] = page_of(GameItemSchema)

@@ -26,6 +26,7 @@ class NoticeType(StrEnum):
     """What happened, or is open; a type is listed once the service sends it."""
 
     YOUR_TURN = "your_turn"
+    TURN_OVER = "turn_over"
     HAND_DEALT = "hand_dealt"
     HAND_SEALED = "hand_sealed"
     SEEK_MATCHED = "seek_matched"
@@ -48,6 +49,7 @@ class NoticeSchema(Closed):
     Something that concerns the caller; fetch the object at `id` for the rest.
 
     `your_turn`: the caller may act in the game, or the deal waits for the caller's entropy.
+    `turn_over`: the turn of the `your_turn` with this version is over; only on a stream.
     `hand_dealt`, `hand_sealed`: a hand at a table of the caller began or ended. `seek_matched`: a
     seek of the caller led to a table. `seat_taken`, `table_closed`: at a table of the caller.
     `invited`: the caller has an open invitation to the table
@@ -68,7 +70,11 @@ class NoticeSchema(Closed):
     table = fields.UUID(allow_none=True, **described("the table of a game or seek, else null"))
     game = fields.UUID(allow_none=True, **described("the game of a dispute, else null"))
     ends_at = time_field(
-        allow_none=True, **described("with `period_ending` the end of the period, else null")
+        allow_none=True,
+        **described(
+            "with `period_ending` the end of the period, with `your_turn` the deadline of the game "
+            "if there is one, else null"
+        ),
     )
 
 

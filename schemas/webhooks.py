@@ -20,8 +20,10 @@ from schemas.strict_fields import (
 MAX_URL: Final = 500
 """Maximum number of characters of a receiver's address."""
 
-SENDABLE: Final = tuple(kind for kind in NoticeType if kind is not NoticeType.GAME_MOVED)
-"""The types that a webhook can be sent: all but that of watched games, which a stream names."""
+OF_STREAMS: Final = (NoticeType.GAME_MOVED, NoticeType.TURN_OVER)
+
+SENDABLE: Final = tuple(kind for kind in NoticeType if kind not in OF_STREAMS)
+"""The types that a webhook can be sent: all but those of one reader, of what it watches or got."""
 
 USUAL: Final = tuple(kind for kind in SENDABLE if kind is not NoticeType.REFEREE_WANTED)
 

@@ -222,7 +222,8 @@ class OwnFollower(Following):
         found: list[Notice] = []
         for entry in games:
             if self._player == entry.host or self._player in entry.players:
-                found += self._sent.new(self._notices.of_game(entry, self._player))
+                notices = self._notices.of_game(entry, self._player)
+                found += self._sent.new_of_game(entry, notices)
             if entry.record.identity in self._mailbox.watched:
                 # A private game may have become invisible, which costs a query.
                 check = partial(self._watched, entry)

@@ -239,7 +239,9 @@ def statistics() -> Response:
 def rules_list() -> Response:
     """List all rulesets."""
     playable, names_only = _catalogue()
-    return html_page("rules_list.html", playable=playable, names_only=names_only)
+    return html_page(
+        "rules_list.html", policy=SCRIPT_POLICY, playable=playable, names_only=names_only
+    )
 
 
 @pages.get("/rules/<name:ruleset_id>")
@@ -253,6 +255,7 @@ def rules(ruleset_id: str) -> Response:
     base = found.base if isinstance(found, Definition) else None
     return html_page(
         "rules.html",
+        policy=SCRIPT_POLICY,
         page=page,
         sections=[
             {
@@ -273,7 +276,7 @@ def rules(ruleset_id: str) -> Response:
 def how_to_verify() -> Response:
     """Describe how to verify a game, and every check."""
     shown = [(package, sorted(names)) for package, names in sources().items()]
-    return html_page("checks.html", checks=checks(), sources=shown)
+    return html_page("checks.html", policy=SCRIPT_POLICY, checks=checks(), sources=shown)
 
 
 @pages.get("/verify")
@@ -496,7 +499,7 @@ def guard_texts() -> str:
     return orjson.dumps(texts).decode()
 
 
-_IMPORTED: Final = re.compile(r'^(?:import|export)\b[^;"]*?\bfrom "(\.[^"]+)";', re.MULTILINE)
+_IMPORTED: Final = re.compile(r'^(?:import|export)(?:\b[^;"]*?\bfrom)? "(\.[^"]+)";', re.MULTILINE)
 _STARTED: Final = re.compile(r"\bawait start\(([^()]*)\)")
 
 

@@ -28,6 +28,7 @@ from service.application.errors import Refusal
 from service.application.games.cache import GameCache
 from service.application.games.entry import GameEntry
 from service.application.games.queries import Games
+from service.application.games.queries import deadline as turn_deadline
 from service.application.ports import World
 from service.application.quotas import work
 from service.application.tables.record import TableRecord
@@ -187,7 +188,13 @@ class Notices:
         yield _hand_dealt(game, table)
         seat = entry.seat_of(player)
         if seat is not None and waits_for(entry.record.game, seat):
-            yield Notice(type=NoticeType.YOUR_TURN, id=game, version=entry.version, table=table)
+            yield Notice(
+                type=NoticeType.YOUR_TURN,
+                id=game,
+                version=entry.version,
+                table=table,
+                ends_at=turn_deadline(entry),
+            )
 
     def watched(self, entry: GameEntry, caller: Caller) -> Iterator[Notice]:
         """Yield the notice about a watched game, if the caller may see it now."""
@@ -333,8 +340,28 @@ class Sent:
         """Return those of all notices that are new; what is not among them is forgotten."""
         found = self.new(notices)
         keys = {notice.key for notice in notices}
+        tables = {notice.id.int: notice.table for notice in notices}
+        found += [
+            _turn_over(game, mark, tables.get(game))
+            for (kind, game), mark in self._marks.items()
+            if kind is NoticeType.YOUR_TURN and (kind, game) not in keys
+        ]
         self._marks = {key: mark for key, mark in self._marks.items() if key in keys}
         return found
+
+    def new_of_game(self, entry: GameEntry, notices: Iterable[Notice]) -> list[Notice]:
+        """Return those of all notices about a game that are new, and that its turn is over."""
+        all_of_it = tuple(notices)
+        found = self.new(all_of_it)
+        key = NoticeType.YOUR_TURN, entry.record.identity.int
+        mark = self._marks.get(key, entry.version)
+        if mark < entry.version and key not in {notice.key for notice in all_of_it}:
+            found.append(_turn_over(key[1], self._marks.pop(key), entry.table))
+        return found
+
+
+def _turn_over(game: int, version: int, table: UUID | None) -> Notice:
+    return Notice(type=NoticeType.TURN_OVER, id=UUID(int=game), version=version, table=table)
 
 
 MAX_NAMED: Final = 128

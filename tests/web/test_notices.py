@@ -11,7 +11,6 @@ from playwright.sync_api import Page, Request, expect
 from tests.client import Client, open_table
 from tests.running import wait_for
 from tests.web.browsing import Visits
-from tests.web.test_following import SET_HIDDEN
 
 pytestmark = pytest.mark.heavy
 
@@ -56,14 +55,9 @@ def test_one_tab_reads_the_stream_and_the_others_hear_it(visits: Visits) -> None
         heard = partial(page.evaluate, "(window.told ?? []).includes('hand_dealt')")
         wait_for(heard, seconds=20)
     assert len(asked) == 1
-    for page in (first, second):
-        page.evaluate(SET_HIDDEN, True)
-    first.wait_for_timeout(300)
     host.call("POST", f"/v1/games/{game}/moves", {"type": "ready"})
-    expect(first).to_have_title(re.compile("^● "), timeout=20_000)
-    assert not second.title().startswith("● "), "one tab announces the turn"
-    first.evaluate(SET_HIDDEN, False)
-    assert not first.title().startswith("● ")
+    for page in (first, second):
+        expect(page.locator("#elsewhere")).to_be_visible(timeout=20_000)
     with second.expect_request(f"**{OWN}"):
         first.close()  # another tab leads then
 
@@ -78,3 +72,31 @@ def test_a_player_registered_in_an_open_tab_is_followed_at_once_and_in_its_other
     assert first.evaluate(FOLLOWING, 0)
     first.evaluate(REGISTER)
     wait_for(partial(first.evaluate, FOLLOWING, 2), seconds=20)
+
+
+def test_a_turn_at_another_table_is_shown_on_every_page_and_leads_there(visits: Visits) -> None:
+    """Two tables: one is on the screen, the other one's turns end as they began, also elsewhere."""
+    host = Client(port=int(visits.address.rpartition(":")[2]))
+    player = host.call("POST", "/v1/players", {"name": "Ada"}).json
+    host.token = player["token"]
+    clock = {"turn_seconds": 90, "swap_seconds": 90}
+    here, there = (
+        open_table([host], ruleset="leeds", bots=("lowest",), window_seconds=0, clock=clock)
+        for _ in range(2)
+    )
+    page = visits.open_as(player, f"/play/{here}")
+    pill = page.locator("#elsewhere")
+    expect(pill).to_have_text(re.compile(r"^Your turn at another table.* · 1:\d\d$"))
+    expect(page).to_have_title(re.compile(r"^● "))
+    page.get_by_role("button", name="Ready").click()
+    expect(page).to_have_title(re.compile(r"^\(2\) ● "))
+    for path in ("/", f"/replay/{here}", "/ratings", "/disputes", "/verify", "/rules/leeds"):
+        page.goto(path)
+        expect(pill).to_have_attribute("href", re.compile(f"/play/({here}|{there})"))
+    page.goto(f"/play/{here}")
+    pill.click()
+    page.wait_for_url(f"**/play/{there}")
+    expect(pill).to_have_attribute("href", f"/play/{here}")
+    host.call("POST", f"/v1/games/{here}/moves", {"type": "forfeit"})  # with another device
+    expect(pill).to_have_count(0)
+    expect(page).to_have_title(re.compile(r"^[^(●]"))

@@ -509,7 +509,7 @@ class Lists:
             }
             if row.status == "ended"
             else None,
-            "your_turn": self._your_turn(row, caller),
+            **self._of_own(row, caller),
         }
 
     def _ruleset_of(self, identity: UUID) -> dict[str, Any]:
@@ -518,13 +518,14 @@ class Lists:
             raise StoreError(f"table {identity} is missing")
         return ruleset_json(record.table.conditions)
 
-    def _your_turn(self, row: GameRow, caller: Caller) -> bool:
-        """Return whether the caller may act."""
+    def _of_own(self, row: GameRow, caller: Caller) -> dict[str, Any]:
+        """Return whether the caller may act, and the deadline of a hand of the caller."""
         own = [seat.seat for seat in row.seats if seat.player and seat.player == caller.player]
-        if not own or row.status not in RUNNING:
-            return False
-        entry = self._game_cache.fresh(row.id)
-        return entry is not None and waits_for(entry.record.game, own[0])
+        entry = self._game_cache.fresh(row.id) if own and row.status in RUNNING else None
+        return {
+            "your_turn": entry is not None and waits_for(entry.record.game, own[0]),
+            "deadline": None if entry is None else deadline(entry),
+        }
 
 
 def _digest(invite: str | None) -> bytes | None:

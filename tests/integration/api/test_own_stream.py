@@ -34,6 +34,7 @@ PATIENCE = 90.0
 """Seconds for a notice; a stream looks at everything again after at most 36."""
 
 OPEN = {"ruleset": "shithead", "seats": ["me", "open"]}
+CLOCK = {"turn_seconds": 3600, "swap_seconds": 3600}
 
 
 @pytest.fixture
@@ -168,6 +169,45 @@ def test_each_turn_is_announced_to_the_player_on_turn_alone(ada: Person, bob: Pe
         assert people[turn].post(f"{game}/moves", moves[0]).status_code == 201
     for reader in readers.values():
         reader.close()
+
+
+def test_the_end_of_a_turn_is_sent_to_the_streams_that_announced_it(
+    ada: Person, bob: Person
+) -> None:
+    """With the version of that turn, also to a second stream; a turn by a clock has its end."""
+    table = ada.post("/v1/tables", {**OPEN, "clock": CLOCK}).json["id"]
+    sit(bob, table)
+    path = f"/v1/games/{ada.get(f'/v1/tables/{table}').json['game']}"
+    for person in (ada, bob):
+        person.post(f"{path}/moves", {"type": "ready"})
+    view = ada.get(path).json
+    person = (ada, bob)[view["turn"]]
+    readers = Reader(person), Reader(person)
+    [turn] = [one for one in readers[0].snapshot["items"] if one["type"] == "your_turn"]
+    assert (turn["version"], turn["ends_at"]) == (view["version"], view["deadline"])
+    [item] = person.get("/v1/games?player=me").json["items"]
+    assert (item["your_turn"], item["deadline"]) == (True, view["deadline"])
+    assert ada.get("/v1/games").json["items"][0]["deadline"] == view["deadline"]
+    assert ada.world.person("Cleo").get("/v1/games").json["items"][0]["deadline"] is None
+    person.post(f"{path}/moves", {"type": "forfeit"})
+    for reader in readers:
+        over = reader.until("turn_over", id=turn["id"])
+        assert (over["version"], over["table"]) == (turn["version"], table)
+        reader.close()
+
+
+def test_a_turn_that_ended_without_a_notification_is_over_at_the_next_look(
+    world: World, ada: Person, bob: Person, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(own_stream, "LOOK_SECONDS", 1.0)
+    table = ada.post("/v1/tables", OPEN).json["id"]
+    sit(bob, table)
+    game = ada.get(f"/v1/tables/{table}").json["game"]
+    reader = Reader(ada)  # in the exchange everybody may act
+    monkeypatch.setattr(world.services.notifier, "_publisher", _Silent())
+    ada.post(f"/v1/games/{game}/moves", {"type": "ready"})
+    assert reader.until("turn_over", id=game)["table"] == table
+    reader.close()
 
 
 def test_watched_games_announce_each_version(ada: Person, bob: Person) -> None:

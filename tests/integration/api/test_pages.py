@@ -29,13 +29,16 @@ from service.verify.finding import Check
 from service.words import FOLDER as WORDS
 from tests.worlds.api_world import Person, World, problem_of
 
-TEXTS = ("/rules", "/rules/leeds", "/rules/shithead", "/checks", "/docs")
+TEXTS = ("/rules", "/rules/leeds", "/rules/shithead", "/rules/mukava", "/checks")
+"""Pages of text that a player reads beside a hand."""
+
+REFERENCE = ("/docs", "/problems/rule-refused")
 ANY_ID = "00000000-0000-4000-8000-000000000000"
 UNKNOWN = tuple(f"/{page}/{ANY_ID}" for page in ("play", "tables", "replay", "disputes"))
 """Pages that are sent with 404: their script may have the token of a player who sees more."""
 
 APPS = ("/", "/disputes", "/disputes/new", "/statistics", "/ratings")
-PAGES = (*APPS, *TEXTS)
+PAGES = (*APPS, *TEXTS, "/docs")
 STYLES = {path.name: path.read_text("utf-8") for path in FOLDER.rglob("*.css")}
 
 
@@ -68,8 +71,10 @@ def test_the_specification_is_served_as_text(world: World) -> None:
         assert answer.data == (SPECIFICATION / name).read_bytes()
 
 
-@pytest.mark.parametrize("path", [*TEXTS, "/rules/mukava", "/problems/rule-refused"])
-def test_a_page_has_no_scripts_and_a_policy_that_allows_none(world: World, path: str) -> None:
+@pytest.mark.parametrize("path", REFERENCE)
+def test_a_page_of_reference_has_no_scripts_and_a_policy_that_allows_none(
+    world: World, path: str
+) -> None:
     answer = world.get(path)
     assert (answer.status_code, answer.content_type) == (200, "text/html; charset=utf-8")
     policy = answer.headers["Content-Security-Policy"]
@@ -118,11 +123,23 @@ def test_files_are_served_as_they_are_written(world: World) -> None:
         assert world.get(loaded_assets().address(name)).data == loaded_assets().files[name]
 
 
+@pytest.mark.parametrize("path", TEXTS)
+def test_a_page_of_text_has_one_script_which_shows_that_a_turn_waits(
+    world: World, path: str
+) -> None:
+    answer = world.get(path)
+    assert re.findall(r"<script.*?>", answer.text) == [
+        f'<script type="module" src="{loaded_assets().address("app/bar.js")}">'
+    ]
+    assert "unsafe" not in answer.headers["Content-Security-Policy"]
+    assert Page(answer.text).inline == []
+
+
 def test_a_page_requests_all_modules_that_its_script_imports_at_once(world: World) -> None:
     """Else each level of imports would cost a round trip; what is imported later is left out."""
     page = Page(world.get("/").text)
     requested = {link.partition("/app/")[2] for link in page.links if "/app/" in link}
-    assert {"lobby.js", "notices.js", "worded.js", "names.js"} <= requested
+    assert {"lobby.js", "notices.js", "worded.js", "names.js", "elsewhere.js"} <= requested
     assert any(link.endswith("/verifier/cards.js") for link in page.links)
     assert "what_if.js" not in {link.rsplit("/", 1)[1] for link in Page(_replay(world)).links}
     assert 'data-parts="replay state refusals"' in _replay(world)
@@ -382,7 +399,7 @@ def test_the_site_can_be_installed_and_starts_at_the_lobby(world: World) -> None
 
 def test_every_size_of_text_is_one_of_the_scale() -> None:
     """Sizes relative to a text around are allowed, and those of plots in pixels."""
-    [sizes] = re.findall(r"The only sizes of text.*?\}", STYLES["style.css"], re.DOTALL)
+    [sizes] = re.findall(r"The only sizes of text.*?\n\}", STYLES["style.css"], re.DOTALL)
     scale = set(re.findall(r"--(\w+): [^;]*;", sizes))
     for name, text in STYLES.items():
         for size in re.findall(r"font-size: ([^;}]+)", text):

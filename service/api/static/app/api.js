@@ -4,7 +4,7 @@
  * The token is in this browser's storage and in the Authorization header, never in a URL.
  */
 
-import { heard } from "./clock.js";
+import { heard, ticks } from "./clock.js";
 import { has, need, t } from "./i18n.js";
 import { isSandboxed, readJson, remove, write } from "./storage.js";
 import { worded } from "./worded.js";
@@ -104,7 +104,7 @@ export async function call(method, path, { body, signal, more, timeout = TIMEOUT
   const timer = setTimeout(stop, timeout);
   signal?.addEventListener("abort", stop);
   if (signal?.aborted) stop();
-  const sent = Date.now();
+  const sent = ticks();
   try {
     const answer = await fetch(path, {
       method,

@@ -13,6 +13,7 @@ import { checkPlayer, showAccount } from "./player.js";
 import { receiptsOf } from "./receipts.js";
 import { rulesSay } from "./rules_say.js";
 import { problemState } from "./states.js";
+import { setTitle } from "./title.js";
 import { worded } from "./worded.js";
 
 const PAGE = 20; // disputes that are fetched at once
@@ -251,7 +252,7 @@ function show(dispute) {
   const [by, accused, partner] = [dispute.by, dispute.accused, dispute.partner].map(who);
   const question = t(`question.${dispute.charge}`, { who: accused, partner });
   find("h1").textContent = question;
-  document.title = `Shithead: ${question}`;
+  setTitle(`Shithead: ${question}`);
   /** @type {[string | null, string][]} */
   const drafts = [...root.querySelectorAll("textarea")].map((one) => [one.getAttribute("data-key"), one.value]);
   const sealing = () => /** @type {HTMLInputElement | null} */ (root.querySelector("input[data-key='vote.seal']"));
@@ -459,7 +460,7 @@ async function openDispute() {
 const game = query.get("game");
 await start("court", "verify", "findings", "refusals", "state");
 offerMenu();
-document.title = `Shithead: ${find("h1").textContent}`;
+setTitle(`Shithead: ${find("h1").textContent}`);
 await checkPlayer();
 showAccount();
 try {

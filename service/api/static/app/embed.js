@@ -17,6 +17,7 @@ import { playback } from "./playback.js";
 import { stage, timeOf } from "./stage.js";
 import { problemState } from "./states.js";
 import { pace, story } from "./story.js";
+import { plainTitle, setTitle } from "./title.js";
 
 const root = find("#embed");
 const id = root.dataset.game ?? "";
@@ -90,7 +91,7 @@ function createPage() {
     h("div", { id: "felt", role: "group", "aria-label": t("replay.table"), tabindex: 0 }, [h("div", { id: "others" }), h("div", { id: "middle" }), h("div", { id: "own" })]),
     h("p", { id: "now", role: "status" }),
     h("div", { id: "bar" }, [tape.controls(), scrub]),
-    h("div", { id: "source" }, [h("h1", null, [document.title]), h("span", { id: "still" }, [over() ? "" : ` · ${t("embed.running")}`]), " · ", h("code", { class: "code", translate: "no" }, [`${location.host}/replay/${id}`])]),
+    h("div", { id: "source" }, [h("h1", null, [plainTitle()]), h("span", { id: "still" }, [over() ? "" : ` · ${t("embed.running")}`]), " · ", h("code", { class: "code", translate: "no" }, [`${location.host}/replay/${id}`])]),
   );
 }
 
@@ -113,7 +114,7 @@ function viewer() {
 
 async function open() {
   page.game = await get(`/v1/games/${id}`);
-  document.title = `Shithead: ${t("table.title", { ruleset: root.dataset.rules, n: page.game.hand })}`;
+  setTitle(`Shithead: ${t("table.title", { ruleset: root.dataset.rules, n: page.game.hand })}`);
   await load();
   createPage();
   const begin = page.frames.findIndex(({ view }) => view.status !== "shuffling") + 1;

@@ -130,6 +130,12 @@ export async function start(...parts) {
   return ["", ...parts.map((part) => `${part}/`)].map((part) => address(language, part));
 }
 
+/** Load the texts of a page whose content stays in the language in which the server wrote it. */
+export async function showTexts() {
+  strings = await general;
+  dispatchEvent(new Event("page-started"));
+}
+
 /** @param {string[]} parts */
 function offerLanguages(parts) {
   if (!document.getElementById("language")) return; // in a frame of another site

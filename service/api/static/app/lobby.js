@@ -8,7 +8,6 @@ import { block, endInvitation } from "./company.js";
 import { showConcerns } from "./concerns.js";
 import { find, h, replace } from "./dom.js";
 import { has, listed, moment, start, t } from "./i18n.js";
-import { followNotices } from "./notices.js";
 import { mark, picture } from "./pictures.js";
 import { seatKey } from "./signing.js";
 import { checkPlayer, ensurePlayer, guestLine, showAccount } from "./player.js";
@@ -16,6 +15,7 @@ import { entropyMode } from "./record.js";
 import { clockOf, offerSeek, seek, withdraw } from "./seek.js";
 import { offerSettings } from "./settings.js";
 import { read, write } from "./storage.js";
+import { setTitle } from "./title.js";
 import { worded } from "./worded.js";
 
 const KNOWN = "shithead.known-ruleset";
@@ -377,7 +377,7 @@ async function update() {
 }
 
 await start("lobby");
-document.title = t("lobby.page");
+setTitle(t("lobby.page"));
 replace(find("#running"), ...decoration(""));
 offerSettings(() => {});
 showAccount();
@@ -400,7 +400,6 @@ addEventListener("notice", () => {
   clearTimeout(due); // a snapshot has several
   due = setTimeout(update, 200);
 });
-followNotices();
 try {
   await Promise.all([describe(), offerStrengths(), showLists(), showRunning(), offerSeek()]);
 } finally {

@@ -3,49 +3,69 @@
  *
  * The tab that holds the Web Lock reads it and passes each notice on by a BroadcastChannel; if that tab is closed, another
  * one gets the lock. Every tab dispatches `notice` at its window, which ends a wait (`idle` in api.js): browsers slow down
- * the timers of hidden tabs, but not a stream. A turn at a table that no tab shows is announced by the leading tab if all
- * tabs are hidden.
+ * the timers of hidden tabs, but not a stream. The leading tab also knows which turns wait for the player, and passes them
+ * on as `turns`: `elsewhere.js` shows those at other tables than the one of the page.
  */
 
 import { Problem, headers, identity, onceIdentified, pause, problemOf } from "./api.js";
-import { chime } from "./sound.js";
 import { isSandboxed } from "./storage.js";
 
 const LEADER = "shithead.notices";
 const VISIBLE = "shithead.visible";
-const MARK = "● ";
+/** What a new tab asks on the channel: the leading tab sends the turns. */
+const ASK = "turns?";
 /** Milliseconds without data after which the connection counts as lost; the server sends an empty line every 15 s. */
 const SILENCE = 40_000;
 const LONGEST_PAUSE = 30_000;
 
 const shows = (/** @type {string} */ game) => `shithead.game.${game}`;
 
-/** @typedef {{type: string, id: string, version: number, table: string | null}} Notice */
+/** @typedef {{type: string, id: string, version: number, table: string | null, ends_at: string | null}} Notice */
 
 /** Release what `hold` holds under a key. @type {Map<string, () => void>} */
 const held = new Map();
-let announced = ""; // the last turn that this tab announced
-let isMarked = false;
+/** The turns that wait for the player, by their games; only the leading tab has them. @type {Map<string, Notice>} */
+const turns = new Map();
+let isLeading = false;
+let isFollowing = false;
 
 /** Follow the notices in this tab, once there is a player; without Web Locks pages poll as before. */
 export function followNotices() {
   if (isSandboxed || !navigator.locks || typeof BroadcastChannel === "undefined") return;
   if (!identity()) return onceIdentified(followNotices);
+  if (isFollowing) return;
+  isFollowing = true;
   const channel = new BroadcastChannel(LEADER);
-  channel.onmessage = ({ data }) => tell(data);
+  channel.onmessage = ({ data }) => {
+    if (data === ASK) return isLeading && channel.postMessage({ turns: [...turns.values()] });
+    if (data.turns) tellTurns(data.turns);
+    else tell(data);
+  };
   document.addEventListener("visibilitychange", seen);
   seen();
-  navigator.locks.request(LEADER, () => lead(channel)).catch(() => {});
+  channel.postMessage(ASK);
+  followAs(channel);
 }
 
-/** State which game this tab shows: the tab announces its turns itself. @param {string} game */
-export const showing = (game) => hold("game", shows(game));
+/** Wait to lead; after the end of the token follow the next player of this browser. @param {BroadcastChannel} channel */
+function followAs(channel) {
+  const again = () => onceIdentified(() => followAs(channel));
+  navigator.locks.request(LEADER, () => lead(channel)).then(again, () => {});
+}
 
-function seen() {
-  if (document.hidden) return release(VISIBLE);
-  hold(VISIBLE, VISIBLE);
-  if (isMarked && document.title.startsWith(MARK)) document.title = document.title.slice(MARK.length);
-  isMarked = false;
+/** State which game and table this tab shows: it announces their turns itself. @param {string} game @param {string | null} [table] */
+export function showing(game, table = null) {
+  hold("game", shows(game));
+  dispatchEvent(new CustomEvent("showing", { detail: { game, table } }));
+}
+
+const seen = () => (document.hidden ? release(VISIBLE) : hold(VISIBLE, VISIBLE));
+
+/** Return whether a tab shows a game, and whether any tab of this browser is visible. @param {string} game */
+export async function watched(game) {
+  const { held: locks = [] } = await navigator.locks.query();
+  const has = (/** @type {string} */ wanted) => locks.some(({ name }) => name === wanted);
+  return { isShown: has(shows(game)), isAnyVisible: has(VISIBLE), isLeading };
 }
 
 /** Hold a shared lock, in place of the one that was held under this key. @param {string} key @param {string} name */
@@ -65,24 +85,56 @@ function release(key) {
 /** @param {Notice} notice */
 const tell = (notice) => dispatchEvent(new CustomEvent("notice", { detail: notice }));
 
+/** @param {Notice[]} waiting */
+const tellTurns = (waiting) => dispatchEvent(new CustomEvent("turns", { detail: waiting }));
+
+/** Note a turn, or its end. @param {Notice} notice */
+function noteTurn(notice) {
+  if (notice.type === "your_turn") turns.set(notice.id, notice);
+  if (notice.type === "turn_over" || notice.type === "hand_sealed") turns.delete(notice.id);
+}
+
 /** Read the stream for all tabs, until this one is closed or the token has ended. @param {BroadcastChannel} channel */
 async function lead(channel) {
+  isLeading = true;
+  try {
+    await readFor(channel);
+  } finally {
+    isLeading = false;
+    turns.clear();
+    tellAll(channel);
+  }
+}
+
+/** @param {BroadcastChannel} channel */
+function tellAll(channel) {
+  const waiting = [...turns.values()];
+  tellTurns(waiting);
+  channel.postMessage({ turns: waiting });
+}
+
+/** @param {BroadcastChannel} channel */
+async function readFor(channel) {
   for (let failures = 0; identity(); failures += 1) {
     try {
-      for await (const notice of notices()) {
+      for await (const found of notices()) {
         failures = 0;
-        tell(notice);
-        channel.postMessage(notice);
-        await announce(notice);
+        if (found.type === "snapshot") turns.clear();
+        for (const notice of found.items ?? [found]) {
+          noteTurn(notice);
+          tell(notice);
+          channel.postMessage(notice);
+        }
+        tellAll(channel);
       }
     } catch (error) {
       if (error instanceof Problem && [401, 403].includes(error.status)) return;
     }
-    await pause(Math.min(LONGEST_PAUSE, 1000 * 2 ** failures));
+    await pause(Math.min(LONGEST_PAUSE, 1000 * 2 ** failures) * (0.5 + Math.random())); // not all pages at once after a restart
   }
 }
 
-/** Yield all that is open, then each notice, until the connection is lost. @returns {AsyncGenerator<Notice>} */
+/** Yield the snapshot of all that is open, then each notice, until the connection is lost. @returns {AsyncGenerator<any>} */
 async function* notices() {
   const own = new AbortController();
   const stop = () => own.abort();
@@ -105,25 +157,10 @@ async function* notices() {
       watch = setTimeout(stop, SILENCE);
       const lines = (rest + decoder.decode(value, { stream: true })).split("\n");
       rest = lines.pop() ?? "";
-      for (const line of lines.filter(Boolean)) {
-        const found = JSON.parse(line);
-        yield* found.type === "snapshot" ? found.items : [found];
-      }
+      for (const line of lines.filter(Boolean)) yield JSON.parse(line);
     }
   } finally {
     clearTimeout(watch);
     stop();
   }
-}
-
-/** Announce a turn with title and sound if all tabs are hidden and none of them shows its game. @param {Notice} notice */
-async function announce({ type, id, version }) {
-  const turn = `${id} ${version}`;
-  if (type !== "your_turn" || turn === announced) return;
-  const { held: locks = [] } = await navigator.locks.query();
-  if (locks.some(({ name }) => name === VISIBLE || name === shows(id))) return;
-  announced = turn;
-  isMarked = true;
-  if (!document.title.startsWith(MARK)) document.title = MARK + document.title;
-  chime();
 }

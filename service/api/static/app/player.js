@@ -7,6 +7,7 @@ import { blocksField } from "./company.js";
 import { markConcerns } from "./concerns.js";
 import "./connection.js";
 import { download, find, h, replace, showDialog } from "./dom.js";
+import "./elsewhere.js";
 import { canSign, setSigning, signing } from "./signing.js";
 import { isLasting, read, readJson, write } from "./storage.js";
 import { t } from "./i18n.js";

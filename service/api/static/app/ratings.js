@@ -5,6 +5,7 @@ import { find, h, replace } from "./dom.js";
 import { language, start, t } from "./i18n.js";
 import { offerMenu } from "./menu.js";
 import { checkPlayer, showAccount } from "./player.js";
+import { setTitle } from "./title.js";
 
 /** Digits behind the point: a rating of a few hands is uncertain by whole numbers. */
 const DIGITS = 1;
@@ -46,7 +47,7 @@ async function show(ruleset) {
 
 await start("court");
 offerMenu();
-document.title = `Shithead: ${t("ratings.title")}`;
+setTitle(`Shithead: ${t("ratings.title")}`);
 await checkPlayer();
 showAccount();
 const { items } = await get("/v1/rulesets?limit=200");

@@ -26,6 +26,7 @@ import { stage, timeOf } from "./stage.js";
 import { problemState } from "./states.js";
 import { story } from "./story.js";
 import { figuresOf, lanes, legend, plotTable } from "./timeline.js";
+import { plainTitle, setTitle } from "./title.js";
 
 /** Another line of the hand; loaded when the reader tries a move. @type {ReturnType<typeof import("./what_if.js").otherLine> | null} */
 let other = null;
@@ -179,7 +180,7 @@ async function seated() {
 function showRuleset(ruleset) {
   page.ruleset = ruleset;
   const title = t("replay.title", { ruleset: ruleset.name, n: page.game.hand });
-  document.title = title;
+  setTitle(title);
   find("#title").textContent = title;
   list.cite();
   show();
@@ -363,7 +364,7 @@ function createPage() {
 
 /** Share the moment as everybody can see it: before the seal that is the public view. */
 const share = () =>
-  shareMoment({ game: id, version: page.version, as: over() ? page.as : "public", title: document.title, isPublic: "public" in root.dataset });
+  shareMoment({ game: id, version: page.version, as: over() ? page.as : "public", title: plainTitle(), isPublic: "public" in root.dataset });
 
 /** On a phone, show or hide links and selects. */
 function choose() {

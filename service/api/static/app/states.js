@@ -9,6 +9,7 @@ import { identity } from "./api.js";
 import { h } from "./dom.js";
 import { has, t } from "./i18n.js";
 import { isSandboxed } from "./storage.js";
+import { setTitle } from "./title.js";
 
 /** @typedef {"hand" | "table" | "dispute" | "page"} Subject */
 
@@ -52,7 +53,7 @@ function missing(subject) {
 
 /** @param {string} heading @param {any[]} words @param {any[]} actions */
 const shown = (heading, words, actions) => {
-  document.title = `Shithead: ${heading}`;
+  setTitle(`Shithead: ${heading}`);
   return h("section", { class: "state", role: "alert" }, [
     h("p", { class: "suits", "aria-hidden": "true" }, ["♠ ", h("b", null, ["♥ ♦"]), " ♣"]),
     h(document.querySelector("main h1") ? "h2" : "h1", null, [heading]),

@@ -7,6 +7,7 @@ import { language, moment, start, t } from "./i18n.js";
 import { offerMenu } from "./menu.js";
 import { checkPlayer, showAccount } from "./player.js";
 import { numbers, logScale, ranges } from "./plots.js";
+import { setTitle } from "./title.js";
 
 const HANDS = 200; // the newest hands that are counted
 const SHOWN = 10; // hands that are listed
@@ -155,7 +156,7 @@ function row(game, names) {
 
 await start("court");
 offerMenu();
-document.title = `Shithead: ${t("statistics.title")}`;
+setTitle(`Shithead: ${t("statistics.title")}`);
 await checkPlayer();
 showAccount();
 await Promise.all([fill("#shuffles", shuffles), fill("#choices", choices), fill("#hands", hands)]);

@@ -1,7 +1,7 @@
 /** The page of a table: the hand being played, its result, and waiting between hands. */
 
 import { start } from "./i18n.js";
-import { followNotices } from "./notices.js";
+import { showing } from "./notices.js";
 import { checkPlayer, showAccount } from "./player.js";
 import { offerSettings } from "./settings.js";
 import { render, tick } from "./table_drawing.js";
@@ -28,11 +28,11 @@ addEventListener("pagehide", () => game.left.abort());
 addEventListener("pageshow", (event) => event.persisted && location.reload());
 document.addEventListener("visibilitychange", () => document.hidden && game.view && catchUp());
 setInterval(tick, 500);
+if (root.dataset.game) showing(root.dataset.game);
 await start("state");
 offerSettings(() => game.view && advance());
 await checkPlayer();
 showAccount();
-followNotices();
 try {
   await (root.dataset.game ? openGame(root.dataset.game) : openTable(root.dataset.table ?? ""));
 } catch (problem) {

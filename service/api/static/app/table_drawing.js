@@ -3,7 +3,7 @@
 import { identity, post } from "./api.js";
 import { middle, outcome, plaque, showSeats, sides, sizeClass } from "./board.js";
 import { caption, lastAction, lastFailure, marked, recentActions, resultText, seatName } from "./captions.js";
-import { now } from "./clock.js";
+import { asClock, secondsTo } from "./clock.js";
 import { nextDeal, nextText, playAgain } from "./company.js";
 import { announce, find, h, replace } from "./dom.js";
 import { detail, share } from "./ending.js";
@@ -15,6 +15,7 @@ import { rehide } from "./stage.js";
 import { more, showCards } from "./table_menu.js";
 import { changed, game, over, pictured, players, root, voice } from "./table_state.js";
 import { act, askWhy, attempt, catchUp, deal, isUrgent, pause, queue } from "./table_transport.js";
+import { markTurns, plainTitle, setTitle } from "./title.js";
 
 const DOUBLE = 400; // milliseconds between two presses on a card that play it
 const LOGGED = 80; // number of the newest events that the log shows
@@ -98,6 +99,7 @@ function release() {
 let opened = 0; // the hand that the parts of the page were built for, as `game.opened`
 let drawn = 0; // the version that seats and middle show
 let usesKeys = false; // whether the last input was a key
+let isMarked = false; // whether the title shows that the reader is on turn
 let isReady = false; // whether the reader could act when the page was drawn last
 
 addEventListener("pointerdown", () => (pressing = true), { capture: true });
@@ -234,7 +236,7 @@ function afterwards() {
 
 async function shareHand() {
   const address = `${location.origin}/replay/${game.view.id}${location.hash}`;
-  if (await share(address, document.title)) announce((find("[data-key=share]").textContent = t("wait.copied")));
+  if (await share(address, plainTitle())) announce((find("[data-key=share]").textContent = t("wait.copied")));
 }
 
 function showLog() {
@@ -275,24 +277,26 @@ function restored() {
 function announceEvents(seen) {
   const view = game.shown;
   const mine = view.turn === view.as && Boolean(ownSeat(view));
-  const isMarked = document.title.startsWith("●");
-  document.title = `${mine ? "● " : ""}${t("table.title", { ruleset: game.ruleset.name, n: view.hand })}`;
+  const wasMine = isMarked;
+  isMarked = mine;
+  setTitle(t("table.title", { ruleset: game.ruleset.name, n: view.hand }));
+  markTurns({ here: Number(mine) });
   const fresh = seen.filter((event) => event.seq >= game.announced);
   if (!fresh.length) return;
   game.announced = view.version;
   const quiet = new Set(["deck_committed", "entropy_committed", "entropy_revealed", "cards_drawn"]);
   const spoken = fresh.filter((event) => !quiet.has(event.type)).map((event) => caption(event, voice(true)));
   announce([...spoken.slice(-6), over() || queue.isBehind() ? "" : situation(pictured())].filter(Boolean).join(". "));
-  sound(fresh, mine && !isMarked);
+  sound(fresh, mine && !wasMine);
 }
 
 /** Show the time left, and that until the next hand. */
 export function tick() {
   for (const place of document.querySelectorAll("[data-next]")) if (game.table?.next_deal_at) place.textContent = nextText(game.table);
   const deadline = game.view?.deadline;
-  const left = deadline ? Math.max(0, Math.round((Date.parse(deadline) - now()) / 1000)) : null;
+  const left = deadline ? secondsTo(deadline) : null;
   if (game.view && game.shown !== game.view && isUrgent()) catchUp();
-  const text = left === null || !game.view.clock || game.shown !== game.view ? "" : `${Math.floor(left / 60)}:${String(left % 60).padStart(2, "0")}`;
+  const text = left === null || !game.view.clock || game.shown !== game.view ? "" : asClock(left);
   for (const clock of document.querySelectorAll("[data-clock]")) {
     clock.textContent = text;
     clock.classList.toggle("short", left !== null && left <= 10);

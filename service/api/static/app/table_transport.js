@@ -44,8 +44,9 @@ export async function openGame(id) {
   game.left.abort();
   game.left = new AbortController();
   const { signal } = game.left;
-  showing(id);
+  showing(id, game.table?.id);
   const view = await get(`/v1/games/${id}`, { signal });
+  showing(id, view.table);
   const [table, ruleset] = await Promise.all([
     get(`/v1/tables/${view.table}`, { signal }),
     get(`/v1/rulesets/${view.ruleset.id}`, { signal }),

@@ -9,10 +9,12 @@ import { identity } from "./api.js";
 import { caption, seatName } from "./captions.js";
 import { spelled } from "./cards.js";
 import { find, h, replace } from "./dom.js";
+import "./elsewhere.js";
 import { begun, seatWords, start, t } from "./i18n.js";
 import { offerMenu } from "./menu.js";
 import { receiptsOf, storedKeys } from "./receipts.js";
 import { bytesOf, sourceOf, sourcesIn } from "./sources.js";
+import { setTitle } from "./title.js";
 import { checkMany, closeMany } from "./verify_many.js";
 
 /** @typedef {import("../verifier/verify.js").Finding} Finding */
@@ -409,7 +411,7 @@ async function store(addresses) {
 
 const addresses = await start("verify");
 offerMenu();
-document.title = t("page.title");
+setTitle(t("page.title"));
 listen();
 const requested = new URLSearchParams(location.search).get("game");
 find("#result").hidden = !requested; // its place is kept, so nothing moves when it arrives

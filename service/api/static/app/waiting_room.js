@@ -11,6 +11,7 @@ import { entropyMode } from "./record.js";
 import { seatKey } from "./signing.js";
 import { changed, game, report, root } from "./table_state.js";
 import { attempt, deal, openGame } from "./table_transport.js";
+import { setTitle } from "./title.js";
 
 /** What the host sees of invitations; null until it is fetched. @type {import("./company.js").Guests | null} */
 let guests = null;
@@ -50,7 +51,7 @@ export function waitingRoom() {
   known = table.version;
   root.className = "waiting";
   const title = t("wait.title", { ruleset: game.ruleset.name });
-  document.title = `Shithead: ${title}`;
+  setTitle(`Shithead: ${title}`);
   replace(
     root,
     h("h1", null, [title]),
