@@ -12,6 +12,7 @@ from typing import Final, NoReturn
 
 import click
 
+from service.cli.statuses import INTERRUPTED, MISUSED, TABLE, Suggesting
 from service.runtime.version import VERSION
 
 COMMANDS: Final[Mapping[str, str]] = {
@@ -45,12 +46,8 @@ COMMANDS: Final[Mapping[str, str]] = {
 }
 """The module of each command, imported when the command is used."""
 
-MISUSED: Final = 64
-"""Exit status of an invalid command line; `verify` uses the smaller numbers."""
-
-INTERRUPTED: Final = 130
-
-EPILOG: Final = """\b
+EPILOG: Final = (
+    """\b
 Try:
   shithead up                          run the service on this machine
   shithead play --with greedy          play a hand in the terminal
@@ -70,11 +67,14 @@ Try:
   shithead recover ARCHIVE --data NEW  recover a lost database from its WAL archive
   shithead settings                    all settings with default, unit and effect
 
-`shithead COMMAND --help` describes a command. Exit status 64: invalid command line.
+`shithead COMMAND --help` describes a command.
+
 """
+    + TABLE
+)
 
 
-class Commands(click.Group):
+class Commands(Suggesting):
     """The commands whose modules are installed: a wheel without the server has only some."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002 - click's signature

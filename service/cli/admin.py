@@ -22,6 +22,7 @@ from service.cli.admin_session import (
     report_refusals,
 )
 from service.cli.service_options import TimeOption, data_folder
+from service.cli.statuses import ReadPath, Suggesting
 
 if TYPE_CHECKING:
     from service.application.operations import StuckGame
@@ -32,7 +33,7 @@ STUCK: Final = 2
 """Exit status of `stuck` if it found games; 1 means refused or failed."""
 
 
-class _AdminCommands(click.Group):
+class _AdminCommands(Suggesting):
     """A group whose own options are understood after the name of a command as well."""
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
@@ -236,7 +237,7 @@ def declare(options: AdminOptions, since: datetime, origin: str) -> None:
 
 
 @admin.command(short_help="End running games that lost moves in a restore.")
-@click.argument("receipts", nargs=-1, required=True, type=click.Path(path_type=Path, exists=True))
+@click.argument("receipts", nargs=-1, required=True, type=ReadPath(file=True, folder=True))
 @click.pass_obj
 def lost(options: AdminOptions, receipts: tuple[Path, ...]) -> None:
     """

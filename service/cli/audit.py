@@ -24,8 +24,9 @@ from service.audit.text import (
     knowledge_answer,
 )
 from service.cli.load_game import Recording, read_recording
-from service.cli.replay import NotALog, printable_lines
+from service.cli.replay import printable_lines
 from service.cli.screen import printable
+from service.cli.statuses import Unreadable
 from service.cli.verify import evidence_options
 from service.domain.commands import UnknownCard
 from service.domain.view import ALL, Viewer
@@ -168,7 +169,7 @@ def _write_page(path: Path, name: str, recording: Recording, answer: AuditAnswer
     try:
         path.write_text(page, "utf-8")
     except OSError as error:
-        raise NotALog(printable(why(error))) from None
+        raise Unreadable(printable(why(error))) from None
 
 
 def _read(file: Path, outside: VerifyOptions) -> tuple[Recording, list[dict[str, Any]]]:
@@ -176,9 +177,9 @@ def _read(file: Path, outside: VerifyOptions) -> tuple[Recording, list[dict[str,
         data = contents(file)
         return read_recording(data, outside), list(_refused(data))
     except OSError as error:
-        raise NotALog(printable(why(error))) from None
+        raise Unreadable(printable(why(error))) from None
     except (NotABundle, RecordError) as error:
-        raise NotALog(printable(f"{file}: {error}")) from None
+        raise Unreadable(printable(f"{file}: {error}")) from None
 
 
 def _refused(data: bytes) -> Iterator[dict[str, Any]]:

@@ -32,6 +32,7 @@ from service.cli.service_options import (
     service_selection,
     write_keys,
 )
+from service.cli.statuses import ReadPath
 from service.runtime.config import variable
 from service.runtime.plain_errors import why
 
@@ -96,7 +97,7 @@ def backup(
 
 
 @click.command(short_help="Restore a backup into an empty database.")
-@click.argument("source", type=click.Path(path_type=Path, exists=True, dir_okay=False))
+@click.argument("source", type=ReadPath(file=True))
 @service_selection
 @restored_state
 @click.option(

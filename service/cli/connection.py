@@ -16,6 +16,7 @@ import click
 from click.core import ParameterSource
 
 from service.cli.screen import printable
+from service.cli.statuses import NoService, Unreadable
 from service.client.api import Api, NotAnswered, Refused
 from service.client.player import Player
 from service.client.player_files import BadFile, PlayerFolder
@@ -28,12 +29,6 @@ _WHERE: Final = re.compile(
     r"/(?P<id>[0-9a-fA-F-]{36})/?(?:[?#].*)?"
 )
 """The address of a table, game or dispute in the API, or of the page of a game."""
-
-
-class NoService(click.ClickException):
-    """The service does not answer, or refuses the request."""
-
-    exit_code = 2
 
 
 def url_option(command: Callable[..., Any]) -> Callable[..., Any]:
@@ -89,19 +84,19 @@ def place_of(where: str, url: str) -> tuple[str, str, UUID]:
 
 def api_of(url: str, *, invite: str | None = None) -> Api:
     """
-    Return the client of a service.
+    Return the client of a service; raises click.UsageError for a text that is no address.
 
     Raises NoService at once if no program listens at an address of this machine: repeated
     requests would only delay that message.
     """
     try:
-        api = Api(url=url.rstrip("/"), invite=invite)
-        parts = urlsplit(url)
+        api, parts = Api(url=url.rstrip("/"), invite=invite), urlsplit(url)
+    except (NotAnswered, ValueError) as error:
+        raise click.UsageError(printable(str(error))) from None
+    try:
         if parts.hostname in ("127.0.0.1", "::1", "localhost"):
             port = parts.port or (443 if parts.scheme == "https" else 80)
             socket.create_connection((parts.hostname, port), PROBE_SECONDS).close()
-    except (NotAnswered, ValueError) as error:
-        raise NoService(printable(str(error))) from None
     except OSError:
         raise NoService(no_answer(url)) from None
     return api
@@ -164,11 +159,11 @@ def known_player(url: str, home: Path, token_file: Path | None) -> Player:
 
     Raises BadFile if the token cannot be read, or is not in the file that was named for it.
     """
+    if token_file is not None and not token_file.exists():
+        raise BadFile(f"--token: there is no file {token_file}")
     files = PlayerFolder.at(home.expanduser(), url)
     player = Player(api=api_of(url), files=files)
     path = token_file or files.folder / "token"
-    if token_file is not None and not path.exists():
-        raise BadFile(f"--token: there is no file {token_file}")
     if path.exists():
         player.register(path, "")
     return player
@@ -176,11 +171,11 @@ def known_player(url: str, home: Path, token_file: Path | None) -> Player:
 
 @contextmanager
 def errors_as_messages() -> Iterator[None]:
-    """Report errors of the client as messages, with exit status 2, or 64 for BadFile."""
+    """Report errors of the client as messages, with exit status 2, or 3 for BadFile."""
     try:
         yield
     except BadFile as error:
-        raise click.UsageError(str(error)) from None
+        raise Unreadable(str(error)) from None
     except Refused as refused:
         raise NoService(printable(_in_options(refused))) from None
     except NotAnswered as error:

@@ -18,7 +18,6 @@ from uuid import UUID
 import click
 
 from service.cli.connection import (
-    NoService,
     errors_as_messages,
     known_player,
     place_of,
@@ -36,6 +35,7 @@ from service.cli.dispute_text import (
 from service.cli.narration import Event, People
 from service.cli.replay import printable_lines
 from service.cli.screen import printable
+from service.cli.statuses import NoService, ReadPath, Suggesting, Unreadable
 from service.client.api import Refused
 from service.client.player import Player
 from service.client.player_files import write_private
@@ -49,7 +49,7 @@ CHARGES_AGAINST_SERVER: Final = ("wrong-deal", "altered-log")
 Dispute = dict[str, Any]
 
 
-@click.group(short_help="Open, judge and appeal a dispute about a game.")
+@click.group(cls=Suggesting, short_help="Open, judge and appeal a dispute about a game.")
 def dispute() -> None:
     """
     Open, read, judge and appeal a dispute about a game.
@@ -335,7 +335,7 @@ def evidence(where: str, *, file: Path | None, **options: Any) -> None:
                 (notes / f"{number}-{one['by']}.note").write_text(one["note"], "utf-8")
             more = f" --receipt {quote(str(notes))} --server-key {quote(str(key_file))}"
     except OSError as error:
-        raise NoService(printable(f"{path}: {error.strerror}")) from None
+        raise Unreadable(printable(f"{path}: {error.strerror}")) from None
     click.echo(f"saved: {path}")
     click.echo(f"  SHA-256 of this file: {hashlib.sha256(data).hexdigest()}")
     click.echo("  It changes while the game or a dispute continues; the copy in it does not:")
@@ -378,7 +378,7 @@ def _frozen_lines(data: bytes, found: Dispute) -> Iterator[str]:
 @_dispute_argument
 @click.argument(
     "files",
-    type=click.Path(path_type=Path, dir_okay=False, exists=True),
+    type=ReadPath(file=True),
     metavar="[FILE]...",
     nargs=-1,
 )
@@ -403,7 +403,7 @@ def receipt(where: str, *, files: tuple[Path, ...], **options: Any) -> None:
             try:
                 note = file.read_text("utf-8")
             except (OSError, UnicodeDecodeError):
-                raise NoService(printable(f"{file}: not the text of a receipt")) from None
+                raise Unreadable(printable(f"{file}: not the text of a receipt")) from None
             found = court.post(identity, "receipts", {"receipt": note})
             receipt = found["receipts"][-1]
             click.echo(f"{printable(str(file))}: handed in, up to event {receipt['seq']}.")
@@ -429,7 +429,7 @@ def _stored_receipts(court: _DisputeClient, game: UUID) -> list[Path]:
     folder = court.player.files.folder / "games" / str(game) / "receipts"
     stored = sorted(folder.glob("*.note"))
     if not stored:
-        raise NoService(printable(f"there is no receipt of this game in {folder}; name a FILE"))
+        raise Unreadable(printable(f"there is no receipt of this game in {folder}; name a FILE"))
     heads = [head(line) for line in court.player.api.lines(f"/games/{game}/events")]
 
     def contradicts(file: Path) -> bool:
@@ -560,7 +560,7 @@ def _reveal(
 ) -> None:
     """Reveal the vote whose salt is in a file, once all referees have committed."""
     if not file.exists():
-        raise NoService(
+        raise Unreadable(
             printable(f"your vote cannot be revealed without the file {file}")
             + ": use the folder (--home) or browser in which you voted"
         )
@@ -569,7 +569,7 @@ def _reveal(
         body = {"vote": sealed["vote"], "salt": sealed["salt"]}
         reason = reason or sealed.get("reason")
     except (OSError, ValueError, KeyError, TypeError):
-        raise NoService(f"{file} is not the file of a sealed vote") from None
+        raise Unreadable(f"{file} is not the file of a sealed vote") from None
     if opinion is not None and VOTES[opinion] != body["vote"]:
         raise NoService("your vote is sealed and cannot be changed")
     body |= _ballot(found, body["vote"], reason)

@@ -13,6 +13,7 @@ from uuid import UUID
 import click
 
 from service.cli.service_options import data_folder
+from service.cli.statuses import ReadPath
 from service.runtime.plain_errors import why
 
 NOTHING: Final = 1
@@ -32,7 +33,7 @@ class _Line:
 
 
 @click.command(short_help="Find the log lines about a request, a game or a player.")
-@click.argument("files", nargs=-1, type=click.Path(path_type=Path, exists=True, allow_dash=True))
+@click.argument("files", nargs=-1, type=ReadPath(file=True, stream=True))
 @click.option("--request", metavar="ID", help="The X-Request-ID of an answer.")
 @click.option("--game", type=click.UUID, metavar="ID", help="The id of a game or table.")
 @click.option("--player", type=click.UUID, metavar="ID", help="The id of a player.")

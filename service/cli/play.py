@@ -14,7 +14,6 @@ from rich.console import Console
 
 from service.cli.choosers import Automatic, Chooser, Left, Person
 from service.cli.connection import (
-    NoService,
     api_of,
     errors_as_messages,
     place_of,
@@ -24,6 +23,7 @@ from service.cli.connection import (
 from service.cli.narration import People
 from service.cli.play_screen import Pane, Story
 from service.cli.screen import printable
+from service.cli.statuses import NoService
 from service.cli.verify import seat_keys_of
 from service.client.answers import GameView, Table
 from service.client.api import Api, NotAnswered, Refused

@@ -13,6 +13,7 @@ from rich import box
 from rich.console import Console
 from rich.table import Table
 
+from service.cli.statuses import ReadPath
 from service.cli.verify import progress_bar
 from service.replay.sentences import said
 from service.runtime.plain_errors import why
@@ -29,7 +30,7 @@ dump_folders = click.argument(
     nargs=-1,
     required=True,
     metavar="DIR...",
-    type=click.Path(path_type=Path, exists=True, file_okay=False),
+    type=ReadPath(folder=True),
 )
 """The folders of dumps, an argument of each command that reads them."""
 

@@ -24,6 +24,7 @@ from service.cli.service_options import (
     read_keys,
     restored_state,
 )
+from service.cli.statuses import ReadPath
 
 if TYPE_CHECKING:
     from service.backup.backup import Corrections
@@ -32,7 +33,7 @@ if TYPE_CHECKING:
 
 
 @click.command(short_help="Recover the database from a WAL archive into a new folder.")
-@click.argument("archive", type=click.Path(path_type=Path, exists=True, file_okay=False))
+@click.argument("archive", type=ReadPath(folder=True))
 @click.option(
     "--data",
     type=click.Path(path_type=Path),

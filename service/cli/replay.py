@@ -30,6 +30,7 @@ from service.cli.screen import (
     screen,
     viewer_name,
 )
+from service.cli.statuses import NoService, Unreadable
 from service.cli.verify import evidence_options
 from service.cli.what_if import line_transcript
 from service.domain.view import Viewer
@@ -44,18 +45,6 @@ from service.verify.files import VerifyOptions
 from service.verify.finding import Check
 
 REDRAW_SECONDS = 0.5  # interval of redraws, so that a resized window is noticed
-
-
-class GameNotReturned(click.ClickException):
-    """The server does not return the game, or does not answer."""
-
-    exit_code = 1
-
-
-class NotALog(click.ClickException):
-    """The file is missing, or is neither a bundle nor a log; exit status as in `verify`."""
-
-    exit_code = 3
 
 
 @click.command(short_help="Go through a game step by step.")
@@ -120,9 +109,9 @@ def replay(
     on, with the real deck; `then` names the bot that plays on for all seats (greedy or lowest), or
     is null. The line is hypothetical: other players might have acted differently.
 
-    Exit status: 0 shown, 1 shown, but the log is invalid, or the server does not return
-    the game, 2 shown, but receipts or proofs could not be checked without --server-key,
-    3 a file cannot be read, or is no bundle or log.
+    Exit status: 0 shown, 1 shown, but the log is invalid, 2 shown, but receipts or proofs could
+    not be checked without --server-key, or the service does not return the game, 3 a file
+    cannot be read, or is no bundle or log.
     """  # noqa: D301 - \b is click's mark for a block that keeps its lines
     recording = _recording(game, url, outside)
     viewers = _viewers(recording, viewer)
@@ -141,11 +130,11 @@ def _recording(game: str, url: str, outside: VerifyOptions) -> Recording:
     try:
         return read_recording(_data(game, url), outside)
     except NotFetched as error:
-        raise GameNotReturned(printable(str(error))) from None
+        raise NoService(printable(str(error))) from None
     except OSError as error:
-        raise NotALog(printable(why(error))) from None
+        raise Unreadable(printable(why(error))) from None
     except (NotABundle, RecordError) as error:
-        raise NotALog(printable(f"{game}: {error}")) from None
+        raise Unreadable(printable(f"{game}: {error}")) from None
 
 
 def _data(game: str, url: str) -> bytes:
@@ -156,10 +145,11 @@ def _data(game: str, url: str) -> bytes:
         url, kind, identity = place_of(game, url)
     except click.UsageError:
         message = f"{game} is neither a file nor the address or id of a game"
-        raise NotALog(printable(message)) from None
+        raise Unreadable(printable(message)) from None
+    api = api_of(url)
     if kind == "tables":
         with errors_as_messages():
-            identity = game_of(api_of(url), kind, identity)
+            identity = game_of(api, kind, identity)
     return fetch_log(url, identity)
 
 

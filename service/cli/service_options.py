@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from service.cli.statuses import ReadPath
 from service.runtime.config import archive_place, variable
 
 if TYPE_CHECKING:
@@ -96,14 +97,14 @@ def restored_state(command: Callable[..., Any]) -> Callable[..., Any]:
     """Add the options that a restore takes beside the data: --keys, --checkpoint, --erasures."""
     keys = click.option(
         "--keys",
-        type=click.Path(path_type=Path, exists=True, dir_okay=False),
+        type=ReadPath(file=True),
         help="The backup of the keys; it becomes the key file if there is none.",
     )
     checkpoints = click.option(
         "--checkpoint",
         "checkpoints",
         multiple=True,
-        type=click.Path(path_type=Path, exists=True, dir_okay=False),
+        type=ReadPath(file=True),
         help="A known checkpoint of the public log, repeatable: the newest counts; see below.",
     )
     erasures = click.option(

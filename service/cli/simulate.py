@@ -21,13 +21,12 @@ from rich.table import Table
 from rich.text import Text
 
 from service.cli.connection import url_option
+from service.cli.statuses import FAILED, ReadPath, Unreadable
 from service.runtime.atomic_files import PUBLIC, whole_file
 
 if TYPE_CHECKING:
     from service.rulesets.catalogue import Definition
     from service.simulation.simulate import Plan, SimulationReport
-
-FAILED = 1
 
 
 def bots_named(
@@ -111,14 +110,19 @@ def simulated_options(command: Callable[..., int]) -> Callable[..., int]:
 @simulated_options
 @click.option("--all", "every", is_flag=True, help="Play every ruleset at every number of seats.")
 @click.option(
-    "--games",
+    "--hands",
+    "games",
     type=click.IntRange(1),
     default=100,
     show_default=True,
     help="Hands to play; with --all, for each ruleset and number of seats.",
 )
 @click.option(
-    "--hands", type=click.IntRange(1), default=4, show_default=True, help="Hands at each table."
+    "--per-table",
+    type=click.IntRange(1),
+    default=4,
+    show_default=True,
+    help="Hands at each table.",
 )
 @click.option(
     "--turn-limit", type=click.IntRange(1), help="Turns after which a hand is a stalemate."
@@ -145,7 +149,7 @@ def simulate(
     games: int,
     bots: tuple[str, ...],
     options: dict[str, Any],
-    hands: int,
+    per_table: int,
     turn_limit: int | None,
     seed: int,
     jobs: int | None,
@@ -163,9 +167,9 @@ def simulate(
     of processors.
 
     \b
-      shithead simulate --ruleset leeds --seats 6 --games 1000
+      shithead simulate --ruleset leeds --seats 6 --hands 1000
                                     how often each bot was the shithead
-      shithead simulate --all --games 200
+      shithead simulate --all --hands 200
                                     every ruleset at every number of seats: the rate of
                                     stalemates and of invalid logs (takes long)
       shithead simulate --ruleset mine.json
@@ -179,7 +183,7 @@ def simulate(
     if every and (seats is not None or options):
         raise click.UsageError("--all plays every number of seats, with the default options")
     table = _table(ruleset, url, seats, bots, options)
-    plan = Plan(**table, games=games, hands=hands, turn_limit=turn_limit, seed=seed)
+    plan = Plan(**table, games=games, per_table=per_table, turn_limit=turn_limit, seed=seed)
     plans = list(every_plan(plan)) if every else [plan]
     began = time.monotonic()
     reports = _play(plans, jobs or os.cpu_count() or 1, verified=verified, keep=keep)
@@ -340,7 +344,6 @@ def _json(plan: Plan, report: SimulationReport) -> dict[str, Any]:
     }
 
 
-UNREADABLE = 1
 FORMATS: Final = ("ndjson", "parquet")
 STANDARD_OUTPUT: Final = Path("-")
 
@@ -348,10 +351,15 @@ Json = dict[str, Any]
 
 
 @click.command(short_help="Write finished hands as rows for machine learning.")
-@click.argument("logs", nargs=-1, type=click.Path(path_type=Path, exists=True, dir_okay=False))
+@click.argument("logs", nargs=-1, type=ReadPath(file=True))
 @simulated_options
 @click.option(
-    "--games", type=click.IntRange(1), default=100, show_default=True, help="Hands to play."
+    "--hands",
+    "games",
+    type=click.IntRange(1),
+    default=100,
+    show_default=True,
+    help="Hands to play.",
 )
 @click.option(
     "--format",
@@ -391,11 +399,11 @@ def dataset(
     file with the same columns and types.
 
     \b
-      shithead dataset --ruleset leeds --seats 4 --games 1000 --seed 1 -o leeds.ndjson
-      shithead dataset --games 1000 --format parquet -o hands.parquet
+      shithead dataset --ruleset leeds --seats 4 --hands 1000 --seed 1 -o leeds.ndjson
+      shithead dataset --hands 1000 --format parquet -o hands.parquet
       shithead dataset game.shx
 
-    Exit status: 0 all rows are written, 1 a log is not a sealed game.
+    Exit status: 0 all rows are written, 3 a log is not a sealed game.
     """  # noqa: D301 - \b is click's mark for a block that keeps its lines
     from service.labs.dataset import Unfinished
     from service.shx.bundle import NotABundle
@@ -410,8 +418,7 @@ def dataset(
         with _opened(output) as file:
             write(_of_files(logs) if logs else _simulated(plan), file)
     except (Unfinished, NotABundle, RecordError) as error:
-        click.echo(f"not a sealed game: {error}", err=True)
-        return UNREADABLE
+        raise Unreadable(f"not a sealed game: {error}") from None
     except OSError as error:
         raise click.FileError(str(output), error.strerror or "") from None
     return 0

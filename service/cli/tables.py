@@ -42,6 +42,7 @@ OWN_DISPUTES: Final = "/disputes?mine=true&limit=50"
 @click.option("--status", type=click.Choice(STATUSES), help="Only tables in this state.")
 @click.option("--ruleset", help="Only tables with this ruleset.")
 @click.option("--mine", is_flag=True, help="Only tables that you host or sit at.")
+@click.option("--json", "as_json", is_flag=True, help="Print disputes and tables as JSON.")
 def tables(
     url: str,
     home: Path,
@@ -50,6 +51,7 @@ def tables(
     ruleset: str | None,
     *,
     mine: bool,
+    as_json: bool,
 ) -> None:
     """
     List the disputes that concern you, then the tables of a service that you may see.
@@ -64,6 +66,9 @@ def tables(
 
     Below each table is the command to take a seat, watch the hand, or replay the last hand.
 
+    --json prints one object: `disputes` and `tables` as the API answers them, and `older`: whether
+    there are older tables than those.
+
     Exit status: 0 listed, 2 no answer from the service, 64 invalid command line.
     """  # noqa: D301 - \b is click's mark for a block that keeps its lines
     with errors_as_messages():
@@ -74,9 +79,13 @@ def tables(
         query += ["mine=true"] if mine else []
         page = player.api.get("/tables?" + "&".join(query))
         own = player.api.get(OWN_DISPUTES)["items"] if player.api.token else []
+    found = [one for one in page["items"] if status or one["status"] != "closed"]
+    if as_json:
+        answer = {"disputes": own, "tables": found, "older": page["next"] is not None}
+        click.echo(json.dumps(answer, indent=1))
+        return
     for line in concerns(own, url, same_player()):
         click.echo(line)
-    found = [one for one in page["items"] if status or one["status"] != "closed"]
     if not found and page["next"]:
         click.echo(
             f"the newest {MAX_TABLES} tables are closed; `--status open` lists older open ones"

@@ -16,6 +16,7 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeRemainingColumn
 from rich.progress import Progress as Bars
 
+from service.cli.statuses import ReadPath
 from service.shx.tlog.checkpoint import CosignatureVerifier
 from service.verify.evidence import BadEvidence, PublicKeys, parse_keys, parse_seat_keys
 from service.verify.files import MANY, VerifyOptions, main_verify
@@ -178,7 +179,7 @@ def _witness_keys(
     "--dump",
     "folder",
     metavar="DIR",
-    type=click.Path(path_type=Path, exists=True, file_okay=False),
+    type=ReadPath(folder=True),
     help="Check a dump of `shithead dump` instead of files.",
 )
 @click.option(
@@ -186,7 +187,7 @@ def _witness_keys(
     "checkpoints",
     multiple=True,
     metavar="FILE",
-    type=click.Path(path_type=Path, exists=True, dir_okay=False),
+    type=ReadPath(file=True),
     help="With --dump: an older checkpoint of the public log, which the dump has to continue.",
 )
 @evidence_options

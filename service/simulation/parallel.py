@@ -34,12 +34,12 @@ def tables_of(plan: Plan) -> Iterator[Plan]:
     The seed of a table depends on the plan's seed and the table's number, and the list of bots is
     rotated by one from table to table. So the games do not depend on the number of processes.
     """
-    for number, start in enumerate(range(0, plan.games, plan.hands)):
+    for number, start in enumerate(range(0, plan.games, plan.per_table)):
         shift = number % len(plan.bots)
         yield replace(
             plan,
             bots=(*plan.bots[shift:], *plan.bots[:shift]),
-            games=min(plan.hands, plan.games - start),
+            games=min(plan.per_table, plan.games - start),
             seed=_seed(plan, number),
         )
 
@@ -62,7 +62,7 @@ def played(
     """
     tables = ((number, table) for number, plan in enumerate(plans) for table in tables_of(plan))
     work = partial(_play_numbered, verified=verified, keep=keep)
-    jobs = min(jobs, sum(-(-plan.games // plan.hands) for plan in plans))
+    jobs = min(jobs, sum(-(-plan.games // plan.per_table) for plan in plans))
     with WorkerProcesses(jobs, __name__) as processes:
         yield from processes.results(work, tables)
 

@@ -50,13 +50,13 @@ Keeper = Callable[["SimulatedGame"], None]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Plan:
-    """A simulation: `games` hands of one ruleset, `hands` of them at each table."""
+    """A simulation: `games` hands of one ruleset, `per_table` of them at each table."""
 
     ruleset: str
     seats: int
     bots: Sequence[str]  # from seat 0 on, repeated; rotated by one from table to table
     games: int
-    hands: int = 4
+    per_table: int = 4
     options: Mapping[str, Any] = field(default_factory=dict)
     turn_limit: int | None = None  # None: the default of a table
     seed: int = 0
@@ -138,11 +138,11 @@ def simulate(
 def simulated_games(plan: Plan) -> Iterator[SimulatedGame]:
     """Yield the finished hands of a plan, table by table; raises as `simulate`."""
     world = SimulatedWorld(plan.seed)
-    for start in range(0, plan.games, plan.hands):
-        number = start // plan.hands
+    for start in range(0, plan.games, plan.per_table):
+        number = start // plan.per_table
         names = tuple(plan.bots[(seat + number) % len(plan.bots)] for seat in range(plan.seats))
         table, table_id = fold_table([_opened(plan, names)]), world.identity()
-        for _ in range(min(plan.hands, plan.games - start)):
+        for _ in range(min(plan.per_table, plan.games - start)):
             table, game = _hand(table, table_id, names, world)
             yield game
 

@@ -14,7 +14,8 @@ from uuid import UUID
 
 import pytest
 
-from service.cli.__main__ import MISUSED, run
+from service.cli.__main__ import run
+from service.cli.statuses import MISUSED
 from service.client.api import Api
 from service.client.player import Player
 from service.client.player_files import PlayerFolder
@@ -239,7 +240,7 @@ def test_receipts_are_submitted_and_saved_with_the_evidence(
     opened = terminal.types("Ada", "open", game, "--charge", "altered-log", "--statement", "No.")
     dispute = re.findall(r"Dispute (\S+)", opened)[0]
     assert "hand in a receipt:" in opened
-    assert "there is no receipt of this game" in terminal.types("Ada", "receipt", dispute, status=2)
+    assert "there is no receipt of this game" in terminal.types("Ada", "receipt", dispute, status=3)
     kept = PlayerFolder.at(terminal.folder / "Ada", terminal.url).game(UUID(game)) / "receipts"
     note = kept / "000009.note"
     note.write_bytes(Api(url=terminal.url).data(f"/games/{game}/receipt"))

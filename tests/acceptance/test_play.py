@@ -121,6 +121,9 @@ def test_a_newcomer_finds_tables_and_bots_and_watches_a_hand_to_its_end(
 ) -> None:
     ada = player(service, tmp_path / "ada", keyed=False)
     table = ada.open_table("shithead", [BOT, "open"])
+    data = json.loads(command(service, tmp_path, "tables", "--status", "open", "--json").stdout)
+    assert {one["status"] for one in data["tables"]} == {"open"}
+    assert (data["disputes"], data["older"]) == ([], False)
     listed = command(service, tmp_path, "tables", "--status", "open")
     url = f"{address(service)}/v1/tables/{table['id']}"
     assert f"shithead play {url}" in listed.stdout, listed.stderr
@@ -383,7 +386,10 @@ def test_printed_commands_name_the_same_player_and_can_be_copied(
         (("tables", "--token", "none"), "--token: there is no file none"),
         (("watch", "01234567-0000-7000-8000-000000000000"), "there is no game or table 0123"),
         (("replay", "01234567-0000-7000-8000-000000000000"), "there is no such game"),
-        (("replay", "--url", "http://127.0.0.1:1", str(UUID(int=0))), "does not answer: "),
+        (
+            ("replay", "--url", "http://127.0.0.1:1", str(UUID(int=0))),
+            "start one with `shithead up`",
+        ),
         (("replay", "none"), "none is neither a file nor the address or id of a game"),
         (("tables", "--url", "http://nothing.invalid"), "does not answer: "),
     ],
@@ -424,7 +430,7 @@ def test_a_custom_ruleset_of_a_service_is_printed_compared_and_simulated(
     assert "Sets of three" in listed
     assert command(service, tmp_path, "rulesets", made.id).stdout == as_text(rules_page(made))
     assert "1 setting differs" in command(service, tmp_path, "rulesets", "leeds", made.id).stdout
-    words = ("--ruleset", made.id, "--games", "1", "--jobs", "1", "--turn-limit", "40")
+    words = ("--ruleset", made.id, "--hands", "1", "--jobs", "1", "--turn-limit", "40")
     assert "verified: all 1" in command(service, tmp_path, "simulate", *words).stdout
     unknown = command(service, tmp_path, "rulesets", "custom-0123456789abcdef")
     assert unknown.returncode == 2

@@ -12,7 +12,7 @@ from uuid import UUID
 
 import pytest
 
-from service.cli.__main__ import MISUSED
+from service.cli.statuses import MISUSED
 from service.shx.bundle import write_bundle
 from service.shx.chain import head
 from service.shx.receipts import issue_receipt

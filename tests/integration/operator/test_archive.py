@@ -15,7 +15,7 @@ import orjson
 import psycopg
 import pytest
 
-from service.cli.__main__ import INTERRUPTED
+from service.cli.statuses import INTERRUPTED
 from service.shx.bundle import REFUSALS, read_bundle, write_bundle
 from service.shx.canonical import sha256
 from service.store.archive import Bundles

@@ -9,8 +9,8 @@ from uuid import uuid4
 import click
 import pytest
 
-from service.cli.__main__ import MISUSED
 from service.cli.admin import admin
+from service.cli.statuses import MISUSED
 from service.keys import load_or_create
 from tests.unit.cli.conftest import CommandOutput
 

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from schemas.audit import DecisionSchema
-from service.cli.__main__ import MISUSED
+from service.cli.statuses import MISUSED
 from service.shx.bundle import OPENINGS, REFUSALS, write_bundle
 from service.shx.canonical import canonical
 from service.shx.chain import head

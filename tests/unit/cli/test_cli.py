@@ -11,8 +11,9 @@ import click
 import pytest
 
 from service.cli import __main__
-from service.cli.__main__ import COMMANDS, INTERRUPTED, MISUSED, run
+from service.cli.__main__ import COMMANDS, run
 from service.cli.__main__ import shithead as group
+from service.cli.statuses import INTERRUPTED, MISUSED
 from tests.unit.cli.conftest import SAMPLES, CommandOutput
 
 
@@ -39,7 +40,7 @@ def test_every_command_has_help_with_a_text_for_each_option(
 
 @pytest.mark.parametrize(
     "words",
-    [("dance",), ("verify",), ("verify", "--receipts", "x"), ("simulate", "--games", "none")],
+    [("dance",), ("verify",), ("verify", "--receipts", "x"), ("simulate", "--hands", "none")],
 )
 def test_a_wrong_command_line_ends_with_a_status_that_no_report_uses(
     shithead: Callable[..., CommandOutput], words: tuple[str, ...]
@@ -67,7 +68,7 @@ def test_ctrl_c_prints_one_word_and_no_traceback(
 
     monkeypatch.setattr("service.cli.verify.main_verify", interrupted)
     status, out, err = shithead("verify", "game.shx")
-    assert (status, out, err.split()) == (__main__.INTERRUPTED, "", ["interrupted"])
+    assert (status, out, err.split()) == (INTERRUPTED, "", ["interrupted"])
 
 
 def test_the_printed_version_is_the_one_in_logs(shithead: Callable[..., CommandOutput]) -> None:

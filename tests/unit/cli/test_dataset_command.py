@@ -12,7 +12,7 @@ from typing import Any, assert_never
 
 import pytest
 
-from service.cli.__main__ import MISUSED
+from service.cli.statuses import MISUSED, UNREADABLE
 from service.domain.cards import ordered_deck
 from service.labs.dataset import COLUMNS, Scalar, Type, described
 from service.shx.canonical import canonical, parse
@@ -20,7 +20,7 @@ from service.shx.chain import head as chain_head
 from tests.unit.cli.conftest import CommandOutput
 
 DOCUMENT = Path(__file__).parents[3] / "ops/dataset.md"
-WORDS = ("dataset", "--ruleset", "covered-queen", "--seats", "3", "--games", "2", "--seed", "4")
+WORDS = ("dataset", "--ruleset", "covered-queen", "--seats", "3", "--hands", "2", "--seed", "4")
 
 WITHOUT = "the extra parquet is not installed; `ops/test --long` installs it"
 PYTHON_TYPES = {Scalar.STRING: str, Scalar.INTEGER: int, Scalar.BOOLEAN: bool}
@@ -70,7 +70,7 @@ def test_a_log_without_a_seal_is_refused(shithead: Shithead, tmp_path: Path) -> 
     log = next(tmp_path.iterdir())
     log.write_bytes(b"".join(log.read_bytes().splitlines(keepends=True)[:-1]))
     status, _, error = shithead("dataset", log)
-    assert (status, "no seal" in error) == (1, True)
+    assert (status, "no seal" in error) == (UNREADABLE, True)
 
 
 @pytest.mark.parametrize(
@@ -86,7 +86,7 @@ def test_a_damaged_log_is_refused(
     first, *others = log.read_bytes().splitlines(keepends=True)
     log.write_bytes(first + b"".join(others).replace(old, new, 1))
     status, _, error = shithead("dataset", log)
-    assert (status, error.startswith("not a sealed game: ")) == (1, True)
+    assert (status, error.startswith("Error: not a sealed game: ")) == (UNREADABLE, True)
 
 
 def test_a_log_with_unknown_rules_is_refused(shithead: Shithead, tmp_path: Path) -> None:
@@ -103,7 +103,7 @@ def test_a_log_with_unknown_rules_is_refused(shithead: Shithead, tmp_path: Path)
         head = chain_head(lines[-1])
     log.write_bytes(b"".join(line + b"\n" for line in lines))
     status, _, error = shithead("dataset", log)
-    assert (status, error.startswith("not a sealed game: ")) == (1, True)
+    assert (status, error.startswith("Error: not a sealed game: ")) == (UNREADABLE, True)
 
 
 @pytest.mark.parametrize("name", COLUMNS)
@@ -124,7 +124,7 @@ def test_the_page_describes_only_existing_columns() -> None:
 
 @pytest.mark.parametrize("ruleset", ["covered-queen", "shithead-layout", "leeds"])
 def test_every_value_has_the_type_of_its_column(shithead: Shithead, ruleset: str) -> None:
-    words = ("dataset", "--ruleset", ruleset, "--games", "1", "--seats", "3", "--seed", "4")
+    words = ("dataset", "--ruleset", ruleset, "--hands", "1", "--seats", "3", "--seed", "4")
     for row in rows(shithead(*words)[1]):
         for name, value in row.items():
             assert fits(value, COLUMNS[name].type), (name, value)
@@ -161,7 +161,7 @@ def test_a_file_is_written_atomically(shithead: Shithead, tmp_path: Path) -> Non
     assert rows(file.read_text()) == rows(shithead(*WORDS)[1])
     before = file.read_bytes()
     log.write_text("{}\n")
-    assert shithead("dataset", log, "-o", file)[0] == 1
+    assert shithead("dataset", log, "-o", file)[0] == UNREADABLE
     assert file.read_bytes() == before
     assert sorted(tmp_path.iterdir()) == [log, file]
 
@@ -196,7 +196,7 @@ def test_both_formats_have_the_same_rows(shithead: Shithead, tmp_path: Path, rul
     parquet = pytest.importorskip("pyarrow.parquet", reason=WITHOUT)
     from service.labs.parquet import schema
 
-    words = ("dataset", "--ruleset", ruleset, "--games", "2", "--seats", "3", "--seed", "4")
+    words = ("dataset", "--ruleset", ruleset, "--hands", "2", "--seats", "3", "--seed", "4")
     files = [tmp_path / "one.parquet", tmp_path / "two.parquet"]
     for file in files:
         assert shithead(*words, "--format", "parquet", "-o", file)[:2] == (0, "")

@@ -15,7 +15,6 @@ from uuid import UUID
 import pytest
 from rich.console import Console, RenderableType
 
-from service.cli.__main__ import MISUSED
 from service.cli.choosers import Automatic, Person
 from service.cli.dispute import _DisputeClient
 from service.cli.load_game import read_recording, steps_of
@@ -24,6 +23,7 @@ from service.cli.narration import People, narrated, result_of
 from service.cli.play_screen import Pane, Story, recent_events, table_of
 from service.cli.replay import printable_lines
 from service.cli.screen import coloured
+from service.cli.statuses import MISUSED
 from service.client.api import Refused
 from tests.unit.cli.conftest import SAMPLES, CommandOutput
 

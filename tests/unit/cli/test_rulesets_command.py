@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from service.cli.__main__ import MISUSED
+from service.cli.statuses import MISUSED
 from service.rulesets.catalogue import catalogue, definition, known_by_name
 from service.rulesets.custom import custom_definition
 from service.rulesets.labels import differences, label_of

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from service.cli.__main__ import MISUSED
+from service.cli.statuses import MISUSED
 from service.rulesets.catalogue import catalogue
 from service.runtime.worker_processes import AHEAD
 from service.shx.bundle import Bundle, read_log
@@ -19,13 +19,13 @@ from service.simulation.parallel import every_plan, played, tables_of
 from service.simulation.simulate import Plan
 from tests.unit.cli.conftest import CommandOutput
 
-PLAN = Plan(ruleset="shithead", seats=3, bots=("greedy", "lowest"), games=5, hands=2)
+PLAN = Plan(ruleset="shithead", seats=3, bots=("greedy", "lowest"), games=5, per_table=2)
 
 
 def test_played_and_verified_hands_are_counted(
     shithead: Callable[..., CommandOutput], tmp_path: Path
 ) -> None:
-    words = ("simulate", "--ruleset", "leeds", "--seats", "3", "--games", "3", "--jobs", "1")
+    words = ("simulate", "--ruleset", "leeds", "--seats", "3", "--hands", "3", "--jobs", "1")
     status, out, _ = shithead(*words, "--keep", tmp_path, "--bots", "greedy,lowest", "--json")
     counts = json.loads(out)
     assert status == 0
@@ -41,7 +41,7 @@ def test_played_and_verified_hands_are_counted(
 def test_the_table_names_each_bot_and_the_result_of_verifying(
     shithead: Callable[..., CommandOutput],
 ) -> None:
-    status, out, _ = shithead("simulate", "--games", "2", "--jobs", "1", "--bots", "greedy")
+    status, out, _ = shithead("simulate", "--hands", "2", "--jobs", "1", "--bots", "greedy")
     assert status == 0
     assert "greedy" in out
     assert "verified: all 2, no evidence of tampering, level L1" in out
@@ -54,7 +54,18 @@ def test_a_custom_ruleset_of_a_file_is_played_and_verified(
     file = tmp_path / "mine.json"
     document = {"name": "Mine", "base": "leeds", "changes": {"burn": {"set_size": 3}}}
     file.write_text(json.dumps(document))
-    words = ("--seats", "3", "--games", "2", "--hands", "1", "--jobs", jobs, "--turn-limit", "60")
+    words = (
+        "--seats",
+        "3",
+        "--hands",
+        "2",
+        "--per-table",
+        "1",
+        "--jobs",
+        jobs,
+        "--turn-limit",
+        "60",
+    )
     status, out, _ = shithead("simulate", "--ruleset", file, *words, "--json")
     counts = json.loads(out)
     assert status == 0
@@ -112,7 +123,7 @@ def test_an_invalid_log_is_reported_and_ends_with_1(
         return read_log(log.replace(b'"seq":5', b'"seq":6'))
 
     monkeypatch.setattr(parallel, "read_log", changed)
-    status, out, _ = shithead("simulate", "--games", "1", "--jobs", "1", "--bots", "greedy")
+    status, out, _ = shithead("simulate", "--hands", "1", "--jobs", "1", "--bots", "greedy")
     assert status == 1
     assert "1 of 1 are invalid" in out
     assert "chain fails" in out
@@ -132,6 +143,6 @@ def test_an_invalid_log_is_reported_and_ends_with_1(
 def test_impossible_options_are_a_wrong_command_line(
     shithead: Callable[..., CommandOutput], words: tuple[str, ...]
 ) -> None:
-    status, out, err = shithead("simulate", "--jobs", "1", "--games", "1", *words)
+    status, out, err = shithead("simulate", "--jobs", "1", "--hands", "1", *words)
     assert (status, out) == (MISUSED, "")
     assert "Error: " in err

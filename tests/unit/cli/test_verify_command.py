@@ -11,7 +11,7 @@ from uuid import UUID
 import pytest
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
-from service.cli.__main__ import MISUSED
+from service.cli.statuses import MISUSED
 from service.shx.bundle import write_bundle
 from service.shx.chain import head
 from service.shx.moves import sign_key_change

@@ -64,7 +64,7 @@ base, one = definition("shithead"), definition("leaping")
 ruleset = one.ruleset({})
 burning = merged(one.settings({}), {"ranks": {"8": {"burns": True}}})
 own = custom_definition(base, "Own", {"ranks": {"9": {"leaps": True}}})
-plan = Plan(ruleset="leaping", seats=4, bots=("random", "greedy"), games=1, hands=1)
+plan = Plan(ruleset="leaping", seats=4, bots=("random", "greedy"), games=1, per_table=1)
 reports = [play_table(table, verified=True, keep=None) for table in tables_of(plan)]
 plays = [
     (explained(event, before), rules_behind(before, event), event.seat, event.turn)

@@ -18,7 +18,12 @@ from tests.examples import spread
 def plan_for(identity: str, *, games: int = 2, seed: int = 1) -> Plan:
     seats = max(2, catalogue()[identity].ruleset({}).seats_min)
     return Plan(
-        ruleset=identity, seats=seats, bots=("greedy", "lowest"), games=games, hands=2, seed=seed
+        ruleset=identity,
+        seats=seats,
+        bots=("greedy", "lowest"),
+        games=games,
+        per_table=2,
+        seed=seed,
     )
 
 
