@@ -15,7 +15,7 @@ from service.application.access import AccessLog
 from service.application.availability import AlwaysAvailable, Availability
 from service.application.disputes.collusion import Collusion, Comparisons
 from service.application.disputes.commands import DisputeCommands, DisputeOpening
-from service.application.disputes.disputes import Disputes
+from service.application.disputes.disputes import Disputes, periods_of
 from service.application.disputes.files import DisputeFiles
 from service.application.disputes.findings import DisputeJobs
 from service.application.dumps import Dumps
@@ -30,7 +30,13 @@ from service.application.games.lost_moves import LostMoves
 from service.application.games.moves import Moves
 from service.application.games.queries import Games, Lists
 from service.application.games.refused_moves import Refusals
-from service.application.games.schedule import BeginTurn, ConstantTime, IdleGames, no_padding
+from service.application.games.schedule import (
+    IDLE_DAYS,
+    BeginTurn,
+    ConstantTime,
+    IdleGames,
+    no_padding,
+)
 from service.application.games.uploads import Work, answer_here, within
 from service.application.games.what_if import WhatIf
 from service.application.handler import Handler
@@ -87,7 +93,7 @@ from service.runtime.readiness import (
     Readiness,
     Shared,
 )
-from service.runtime.receivers import Receivers
+from service.runtime.receivers import LOOPBACK, Receivers
 from service.runtime.telemetry import SHARED_FOLDER
 from service.shx.tlog.notes import NoteSigner, NoteVerifier, sign_note
 from service.startup_checks import ClockWatch, check_clock
@@ -455,12 +461,12 @@ def services_from(settings: Settings, *, most_waiting: int | None = None) -> Ser
         clock_doubt=watch.doubt,
         erasure_list=settings.erasure_list,
         periods=periods_of(settings),
-        idle_after=timedelta(days=settings.idle_days) if settings.idle_days else None,
+        idle_after=timedelta(days=days) if (days := settings.of(IDLE_DAYS)) else None,
         witness_quorum=settings.witness_quorum,
         signed=signed_checkpoints(settings.key_file, settings.log_checkpoint),
         wal=PostgresWal(database, settings.wal_archive) if settings.wal_archive else None,
         verify=within(settings.verify_seconds),
-        receivers=Receivers(loopback=settings.webhook_loopback),
+        receivers=Receivers(loopback=settings.of(LOOPBACK)),
         close=database.close,
     )
 
@@ -524,18 +530,6 @@ def _check_clock(database: Database) -> None:
 def _clocks(database: Database) -> tuple[datetime, datetime | None]:
     [(of_database, newest)] = database.fetch("clocks")
     return of_database, newest
-
-
-def periods_of(settings: Settings) -> Periods:
-    """Return the periods and requirements of new disputes from the settings."""
-    return Periods(
-        referee_hands=settings.referee_hands,
-        referee_account_seconds=settings.referee_account_seconds,
-        referee_seated_seconds=settings.referee_seated_seconds,
-        vote_seconds=settings.vote_seconds,
-        appeal_seconds=settings.appeal_seconds,
-        dispute_seconds=settings.dispute_seconds,
-    )
 
 
 def _keyring(settings: Settings) -> Keyring | KeyFile:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
-from typing import Protocol
+from typing import Any, Protocol
 
 from prometheus_client import Counter, Gauge
 from redis import Redis
@@ -13,6 +13,7 @@ from schemas.notices import NoticeType
 from service.application.ports import JobKind
 from service.application.quotas import Bound, Slice, Weight
 from service.bootstrap import Services
+from service.runtime.config import Setting
 
 Work = Callable[[Slice], int]
 """Does a slice of the work; returns the number of rows, `Slice.rows` if more may be left."""
@@ -74,6 +75,7 @@ class Feature:
     sweeps: tuple[Sweep, ...] = ()
     notices: tuple[NoticeType, ...] = ()
     metrics: tuple[Counter | Gauge, ...] = ()
+    settings: tuple[Setting[Any], ...] = ()
     quotas: Mapping[str, Bound] = field(default_factory=dict)  # lines of `x-limits`, by name
 
 
@@ -95,6 +97,11 @@ def jobs_of(features: Iterable[Feature]) -> dict[str, Job]:
 def quotas_of(features: Iterable[Feature]) -> dict[str, Bound]:
     """Return the quotas of all features by name."""
     return {name: bound for feature in features for name, bound in feature.quotas.items()}
+
+
+def settings_of(features: Iterable[Feature]) -> tuple[Setting[Any], ...]:
+    """Return the settings of all features."""
+    return tuple(setting for feature in features for setting in feature.settings)
 
 
 def sweeps_of(features: Iterable[Feature]) -> tuple[Sweep, tuple[Sweep, ...]]:

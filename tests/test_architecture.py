@@ -354,6 +354,9 @@ def test_the_top_level_has_only_the_agreed_names() -> None:
 _SPEAKING = ("verify", "audit", "replay", "application", "domain")
 _WORDS = re.compile(r"[A-Za-z]{2,}[ ,:;]+[A-Za-z]{2,}")
 _BUILT_IN_CODE = {
+    "application/disputes/disputes.py": "the words of settings, which `shithead settings` shows",
+    "application/games/schedule.py": "the words of a setting",
+    "application/retention.py": "the words of settings",
     "application/quotas.py": "the words of the table of quotas, which a specification shows",
     "audit/statistics.py": "names of measures in the answers of the API",
     "replay/deck.py": "SVG",

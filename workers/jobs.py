@@ -13,7 +13,7 @@ from rq.job import Job, JobStatus
 
 from service.application.games.schedule import INTERVAL_SECONDS
 from service.bootstrap import Services, services_from
-from service.feature import Feature, JobContext, jobs_of
+from service.feature import Feature, JobContext, jobs_of, settings_of
 from service.features import FEATURES
 from service.job_queue import JOB_SECONDS, TAKE_DUE_TURNS, TRACE
 from service.runtime import tracing
@@ -23,7 +23,7 @@ from service.runtime.config import settings_from
 @lru_cache(maxsize=1)
 def services() -> Services:
     """Return the services of this worker process, built at the first call."""
-    return services_from(settings_from())
+    return services_from(settings_from(declared=settings_of(FEATURES)))
 
 
 _log = structlog.stdlib.get_logger("worker")

@@ -19,7 +19,7 @@ from rq.serializers import JSONSerializer
 from service.application.ports import MAIN_QUEUE
 from service.application.webhooks import SEND_WEBHOOK
 from service.bootstrap import Services, services_from
-from service.feature import Feature, sweeps_of
+from service.feature import Feature, settings_of, sweeps_of
 from service.features import FEATURES
 from service.job_queue import (
     SEARCH_QUEUE,
@@ -51,7 +51,7 @@ def main(arguments: Sequence[str] | None = None, *, features: Sequence[Feature] 
         print(f"usage: python -m workers.main {'|'.join(KINDS)}", file=sys.stderr)
         return 2
     try:
-        settings = settings_from()
+        settings = settings_from(declared=settings_of(features))
     except ConfigError as error:
         print(error, file=sys.stderr)
         return 1

@@ -37,7 +37,7 @@ from service.api.parsing import (
 from service.api.stream_slots import StreamSlots
 from service.application.quotas import Slots, Weight
 from service.bootstrap import Services, services_from
-from service.feature import Feature, quotas_of, weights_of
+from service.feature import Feature, quotas_of, settings_of, weights_of
 from service.job_queue import client_of, giving_up_after
 from service.replay.sentences import said
 from service.rulesets.catalogue import catalogue, known_by_name
@@ -244,7 +244,7 @@ def create_app(
     shared between processes. `process` is its name in traces.
     """
     if settings is None:
-        settings = settings_from()
+        settings = settings_from(declared=settings_of(features))
         configure_logs(settings)
         configure_traces(process)
         check_start(settings)

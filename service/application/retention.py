@@ -13,7 +13,7 @@ from uuid import UUID
 from service.application.games.commits import GAME_TOPIC
 from service.application.ports import Doubt, World, no_doubt
 from service.runtime.atomic_files import PRIVATE, folder_lock
-from service.runtime.config import Settings
+from service.runtime.config import Setting, Settings, whole_number
 from service.shx.canonical import RecordError, format_time, parse_time
 from service.store.directory import Directory, Erasure, PlayerRepository
 from service.store.events import EventStore
@@ -29,6 +29,42 @@ BATCH: Final = 1000
 
 SEEKS: Final = timedelta(days=1)
 """For how long a seek that is over is retained."""
+
+
+_RETENTION: Final = "Retention"
+
+KEEP_ANSWERS: Final = Setting(
+    name="keep_answers_hours",
+    default=24,
+    read=whole_number(24, 24 * 3650),
+    section=_RETENTION,
+    unit="hours",
+    effect="Answers to requests with an `Idempotency-Key`",
+)
+KEEP_WAKE_UPS: Final = Setting(
+    name="keep_wake_ups_hours",
+    default=24,
+    read=whole_number(1, 24 * 3650),
+    section=_RETENTION,
+    unit="hours",
+    effect="Notifications that no relay has sent",
+)
+KEEP_REFUSALS: Final = Setting(
+    name="keep_refusals_days",
+    default=365,
+    read=whole_number(0, 36_500),
+    section=_RETENTION,
+    unit="days; 0: forever",
+    effect="Refused moves, counted from the seal of the game",
+)
+KEEP_UNUSED_PLAYERS: Final = Setting(
+    name="keep_unused_players_days",
+    default=365,
+    read=whole_number(0, 36_500),
+    section=_RETENTION,
+    unit="days; 0: forever",
+    effect="Players who were never active",
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -50,10 +86,10 @@ DEFAULT_RETENTION = Retention(
 def retention_of(settings: Settings) -> Retention:
     """Return the retention periods of the settings."""
     return Retention(
-        answers=timedelta(hours=settings.keep_answers_hours),
-        wake_ups=timedelta(hours=settings.keep_wake_ups_hours),
-        refusals=_days(settings.keep_refusals_days),
-        unused_players=_days(settings.keep_unused_players_days),
+        answers=timedelta(hours=settings.of(KEEP_ANSWERS)),
+        wake_ups=timedelta(hours=settings.of(KEEP_WAKE_UPS)),
+        refusals=_days(settings.of(KEEP_REFUSALS)),
+        unused_players=_days(settings.of(KEEP_UNUSED_PLAYERS)),
     )
 
 

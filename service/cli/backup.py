@@ -422,9 +422,9 @@ def check(
 
 def _refusals_after(days: int | None) -> datetime:
     """Return the time after whose game ends refused attempts are retained; None: the default."""
-    from service.runtime.config import Settings
+    from service.application.retention import KEEP_REFUSALS
 
-    retained = Settings(database_url="").keep_refusals_days if days is None else days
+    retained = KEEP_REFUSALS.default if days is None else days
     if retained == 0:
         return datetime.min.replace(tzinfo=UTC)
     return datetime.now(UTC) - timedelta(days=retained)

@@ -7,7 +7,7 @@ import re
 import tempfile
 import time
 from collections.abc import Iterator
-from dataclasses import MISSING, dataclass, fields
+from dataclasses import MISSING, dataclass
 from datetime import UTC, datetime, timedelta
 from enum import StrEnum
 from http.client import HTTPConnection, HTTPException
@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Final, NoReturn
 import click
 
 from service.cli.service_options import data_folder
-from service.runtime.config import DESCRIBED, OTHERS, Settings, variable
+from service.runtime.config import DESCRIBED, OTHERS, Settings, shared_settings, variable
 from service.runtime.plain_errors import why
 
 if TYPE_CHECKING:
@@ -72,6 +72,8 @@ def up(
 
     Exit status: 0 after Ctrl-C or SIGTERM, 1 if it cannot start, with one message.
     """
+    from service.feature import settings_of
+    from service.features import FEATURES
     from service.local.up import UpOptions, run
 
     options = UpOptions(
@@ -83,6 +85,7 @@ def up(
         workers=workers,
         wal_archive=wal_archive,
         wal_archive_sync=wal_archive_sync,
+        declared=settings_of(FEATURES),
     )
     return run(options)
 
@@ -115,12 +118,14 @@ def run(role: str, *, check: bool) -> int:
 
     Exit status with --check: 0 healthy, 1 not.
     """
+    from service.feature import settings_of
+    from service.features import FEATURES
     from service.local.programs import program_of
     from service.runtime.config import ConfigError, settings_from
     from service.runtime.telemetry import SHARED_FOLDER
 
     try:
-        settings = settings_from()
+        settings = settings_from(declared=settings_of(FEATURES))
         if check:
             return _report(_fault(settings, role))
         program = program_of(settings, role)
@@ -250,12 +255,25 @@ class SettingsSection:
 
 def settings_page() -> tuple[SettingsSection, ...]:
     """Return all variables, those of the service first."""
+    from service.feature import settings_of
+    from service.features import FEATURES
+
     fixed = {
         one.name: _text(one.default)
-        for one in fields(Settings)
+        for one in shared_settings()
         if one.default is not MISSING and one.default is not None
     }
-    return (*_sections(DESCRIBED, fixed), *_sections(OTHERS, {}))
+    shared = {one.title: one.rows for one in _sections(DESCRIBED, fixed)}
+    for one in settings_of(FEATURES):
+        row = Described(
+            variable=variable(one.name),
+            default=_text(one.default),
+            unit=one.unit,
+            effect=one.effect,
+        )
+        shared[one.section] = (*shared.get(one.section, ()), row)
+    sections = [SettingsSection(title=title, rows=rows) for title, rows in shared.items()]
+    return (*sections, *_sections(OTHERS, {}))
 
 
 def markdown() -> str:

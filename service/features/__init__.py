@@ -18,7 +18,7 @@ from service.api.own_stream import own_stream
 from service.api.ratings import ratings
 from service.application.quotas import MAX_STREAMS_OF_ADDRESS, MAX_STREAMS_OF_PLAYER, Bound, bounds
 from service.application.ratings import LEAVES
-from service.application.retention import MANY, Purging
+from service.application.retention import KEEP_REFUSALS, MANY, Purging
 from service.feature import Feature, Sweep
 from service.features.disputes import DISPUTES
 from service.features.games import GAMES
@@ -71,6 +71,7 @@ FEATURES: Final = (
                 begin=purge("refusals", Purging.refusals),
             ),
         ),
+        settings=(KEEP_REFUSALS,),
         quotas=bounds(QuotaKind.READINGS),
     ),
     Feature(

@@ -7,6 +7,7 @@ from uuid import UUID
 
 from schemas.notices import NoticeType
 from service.api.disputes import disputes
+from service.application.disputes.disputes import PERIODS
 from service.application.disputes.findings import MAKE_FINDINGS
 from service.application.quotas import Bound, Slice, bounds
 from service.bootstrap import Services
@@ -109,4 +110,5 @@ DISPUTES: Final = Feature(
             problem="forbidden",
         ),
     },
+    settings=PERIODS,
 )

@@ -10,7 +10,7 @@ from uuid import UUID
 from schemas.notices import NoticeType
 from service.api.events import events, replay, stream
 from service.api.games import games
-from service.application.games.schedule import INTERVAL_SECONDS
+from service.application.games.schedule import IDLE_DAYS, INTERVAL_SECONDS
 from service.application.operations import MAX_STUCK, stuck_games
 from service.application.quotas import MAX_SWAPS, Bound, Slice, bounds
 from service.bootstrap import Services
@@ -159,4 +159,5 @@ GAMES: Final = Feature(
             problem=None,
         ),
     },
+    settings=(IDLE_DAYS,),
 )

@@ -7,7 +7,7 @@ from typing import Final
 from service.api.players import players
 from service.api.tokens import tokens
 from service.application.quotas import bounds
-from service.application.retention import FEW, Purging
+from service.application.retention import FEW, KEEP_UNUSED_PLAYERS, Purging
 from service.bootstrap import Services
 from service.feature import Feature, Sweep, Work
 from service.features.sweeping import DAY, MINUTE, purge
@@ -41,4 +41,5 @@ PLAYERS: Final = Feature(
         ),
     ),
     quotas=bounds(QuotaKind.TOKENS, QuotaKind.BLOCKS),
+    settings=(KEEP_UNUSED_PLAYERS,),
 )

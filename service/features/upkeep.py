@@ -6,7 +6,7 @@ from typing import Final
 
 from service.application.games.commits import GAME_TOPIC, LOG_TOPIC
 from service.application.quotas import Slice, bounds
-from service.application.retention import BATCH, MANY, Purging
+from service.application.retention import BATCH, KEEP_ANSWERS, KEEP_WAKE_UPS, MANY, Purging
 from service.bootstrap import Services
 from service.feature import Feature, Sweep, Work
 from service.features.sweeping import HOUR, MINUTE, purge, seconds_since
@@ -86,4 +86,5 @@ UPKEEP: Final = Feature(
         WAL_HELD,
     ),
     quotas=bounds(QuotaKind.ANSWERS),
+    settings=(KEEP_ANSWERS, KEEP_WAKE_UPS),
 )

@@ -15,6 +15,7 @@ from service.application.webhooks import SEND_WEBHOOK
 from service.bootstrap import Services
 from service.feature import Feature, Job, JobContext, Sweep, Work
 from service.features.sweeping import MINUTE, seconds_since
+from service.runtime.receivers import LOOPBACK
 from service.runtime.telemetry import WEBHOOK_JOBS, WEBHOOKS_IN_USE, WEBHOOKS_LAG
 
 _log = structlog.stdlib.get_logger("worker")
@@ -84,4 +85,5 @@ WEBHOOKS: Final = Feature(
             problem=None,
         )
     },
+    settings=(LOOPBACK,),
 )

@@ -8,10 +8,11 @@ import shutil
 import signal
 import sys
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 import psycopg
 import redis
@@ -37,6 +38,7 @@ from service.local.wal_archive import WalArchive, release
 from service.runtime.config import (
     CONNECTIONS,
     LogFormat,
+    Setting,
     Settings,
     settings_from,
     variable,
@@ -345,12 +347,14 @@ def _has_ended(server: EmbeddedPostgres | EmbeddedValkey) -> bool:
     return True
 
 
-def settings_of_children(data: Path, **known: str) -> Settings:
+def settings_of_children(
+    data: Path, declared: Iterable[Setting[Any]] | None = None, /, **known: str
+) -> Settings:
     """Return the settings of the programs: from the environment, overridden by `known`."""
     environment = dict(os.environ) | {variable(name): value for name, value in known.items()}
     environment.setdefault(variable("key_file"), str(data / "keys.json"))
     environment.setdefault(variable("archive"), str(data / "archive"))
-    return settings_from(environment)
+    return settings_from(environment, declared)
 
 
 def environment_of(settings: Settings) -> dict[str, str]:

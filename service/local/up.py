@@ -17,7 +17,7 @@ from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 from types import FrameType
-from typing import NoReturn, TextIO
+from typing import Any, NoReturn, TextIO
 
 from service.local.console import now, report
 from service.local.predecessors import end_all, holding_deleted, working_in
@@ -43,7 +43,7 @@ from service.local.programs import (
 from service.local.servers import has_cluster, running_address
 from service.local.supervisor_metrics import SupervisorMetrics
 from service.local.wal_archive import SLOT, check_archive
-from service.runtime.config import ConfigError, Settings, variable
+from service.runtime.config import ConfigError, Setting, Settings, variable
 from service.runtime.plain_errors import why
 from service.runtime.telemetry import SHARED_FOLDER
 from service.startup_checks import CannotStart, check_settings, check_start
@@ -71,6 +71,7 @@ class UpOptions:
     workers: int = 2
     wal_archive: Path | None = None  # a folder on another disk; only of the embedded server
     wal_archive_sync: bool = False  # a change is acknowledged once it is there too
+    declared: tuple[Setting[Any], ...] | None = None  # settings of the features, for the checks
 
 
 class _Stopped(BaseException):
@@ -153,6 +154,7 @@ def _check(options: UpOptions, data: Path) -> Settings:
     _check_archive(options, data)
     settings = settings_of_children(
         data,
+        options.declared,
         database_url=options.database_url or "postgresql://",
         redis_url=options.redis_url or "",
         **_known(options, {"port": str(options.port or 1)}),
@@ -187,7 +189,9 @@ def _settings(options: UpOptions, data: Path, ports: dict[str, str], servers: Se
     )
     redis_url = servers.redis(options.redis_url)
     known = _known(options, ports)
-    return settings_of_children(data, database_url=database_url, redis_url=redis_url, **known)
+    return settings_of_children(
+        data, options.declared, database_url=database_url, redis_url=redis_url, **known
+    )
 
 
 def _known(options: UpOptions, ports: dict[str, str]) -> dict[str, str]:

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, fields
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import Field, dataclass, field, fields
 from enum import StrEnum
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, Generic, TypeVar, cast
 
 from service.runtime.addresses import check_redis_url, scheme_of
 
@@ -31,9 +31,9 @@ _WITNESS = re.compile(
 _ARCHIVE = re.compile(r"[a-z0-9_]{1,63}")
 _OBJECT_STORE = re.compile(r"s3://[^\s/?#]+(/[^\s?#]*)?")
 _OTHER_PREFIXES = (f"{_PREFIX}TEST_", f"{_PREFIX}URL", f"{_PREFIX}HOME")  # of tests and client
-_TEN_YEARS = 3650 * 86_400
 _READER = "reader"
 _E = TypeVar("_E", bound=StrEnum)
+T = TypeVar("T")
 
 
 class ConfigError(Exception):
@@ -126,7 +126,8 @@ def _archive_place(value: str) -> Path | str:
     return archive_place(value) if "://" in value else _path(value)
 
 
-def _switch(value: str) -> bool:
+def switch(value: str) -> bool:
+    """Read a setting that is on or off; raises ValueError."""
     match value.lower():
         case "on" | "true" | "yes" | "1":
             return True
@@ -136,7 +137,9 @@ def _switch(value: str) -> bool:
             raise ValueError("is neither on nor off")
 
 
-def _number(low: int, high: int) -> Callable[[str], int]:
+def whole_number(low: int, high: int) -> Callable[[str], int]:
+    """Return the reader of a whole number, which raises ValueError."""
+
     def convert(value: str) -> int:
         if not re.fullmatch(r"[0-9]{1,12}", value) or not low <= int(value) <= high:
             raise ValueError(f"is not a whole number from {low} to {high}")
@@ -161,11 +164,24 @@ def _read_by(reader: Callable[[str], object]) -> Mapping[str, Any]:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Setting(Generic[T]):
+    """A setting of one feature, which declares it: variable SHITHEAD_<NAME>."""
+
+    name: str
+    default: T
+    read: Callable[[str], T]  # converts its text, or raises ValueError
+    section: str  # of the page of settings
+    unit: str  # or form
+    effect: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Settings:
     """
-    All settings, each declared once: variable SHITHEAD_<NAME>, type, default and reader.
+    The settings that features share, each declared once: variable SHITHEAD_<NAME>, type, default.
 
-    DESCRIBED states the unit and the effect of each. Keys and the addresses of databases, which
+    DESCRIBED states the unit and the effect of each. `of_features` has those of single features, as
+    far as they are set, by name. Keys and the addresses of databases, which
     can contain passwords, are left out of `repr`.
     """
 
@@ -177,50 +193,46 @@ class Settings:
     key_file: Path | None = field(default=None, metadata=_read_by(_path))
     keys: str | None = field(default=None, repr=False, metadata=_read_by(str))
     archive: Path | str | None = field(default=None, metadata=_read_by(_archive_place))
-    archive_after_days: int = field(default=0, metadata=_read_by(_number(0, 36_500)))
+    archive_after_days: int = field(default=0, metadata=_read_by(whole_number(0, 36_500)))
     erasures: Path | None = field(default=None, metadata=_read_by(_path))
     origin: str = field(default="shithead.localhost", metadata=_read_by(_origin))
     witnesses: str | None = field(default=None, metadata=_read_by(_witnesses))
-    witness_quorum: int = field(default=0, metadata=_read_by(_number(0, 32)))
+    witness_quorum: int = field(default=0, metadata=_read_by(whole_number(0, 32)))
     log_checkpoint: Path | None = field(default=None, metadata=_read_by(_path))
     wal_archive: str | None = field(default=None, metadata=_read_by(_wal_archive))
     host: str = field(default="127.0.0.1", metadata=_read_by(str))
-    port: int = field(default=8080, metadata=_read_by(_number(1, 65535)))
-    metrics_port: int | None = field(default=None, metadata=_read_by(_number(1, 65535)))
+    port: int = field(default=8080, metadata=_read_by(whole_number(1, 65535)))
+    metrics_port: int | None = field(default=None, metadata=_read_by(whole_number(1, 65535)))
     metrics_host: str | None = field(default=None, metadata=_read_by(str))
-    api_processes: int = field(default=2, metadata=_read_by(_number(1, 64)))
-    api_threads: int = field(default=64, metadata=_read_by(_number(1, 1024)))
-    stream_port: int | None = field(default=None, metadata=_read_by(_number(1, 65535)))
-    stream_threads: int = field(default=256, metadata=_read_by(_number(16, 4096)))
-    workers: int = field(default=2, metadata=_read_by(_number(0, 64)))
-    pool_size: int = field(default=8, metadata=_read_by(_number(1, 200)))
-    prepared_statements: bool = field(default=True, metadata=_read_by(_switch))
-    idle_days: int = field(default=30, metadata=_read_by(_number(0, 36_500)))
-    statement_seconds: int = field(default=5, metadata=_read_by(_number(1, 600)))
-    body_seconds: int = field(default=20, metadata=_read_by(_number(1, 600)))
-    max_body_bytes: int = field(default=64 * 1024, metadata=_read_by(_number(1024, 2**30)))
-    max_bundle_bytes: int = field(default=32 * 1024 * 1024, metadata=_read_by(_number(1024, 2**30)))
-    verify_seconds: int = field(default=5, metadata=_read_by(_number(1, 3600)))
-    rate_limits: bool = field(default=True, metadata=_read_by(_switch))
-    keep_answers_hours: int = field(default=24, metadata=_read_by(_number(24, 24 * 3650)))
-    keep_wake_ups_hours: int = field(default=24, metadata=_read_by(_number(1, 24 * 3650)))
-    keep_refusals_days: int = field(default=365, metadata=_read_by(_number(0, 36500)))
-    keep_unused_players_days: int = field(default=365, metadata=_read_by(_number(0, 36500)))
-    calls_per_token: int = field(default=12_000, metadata=_read_by(_number(1, 10**9)))
-    calls_per_address: int = field(default=120_000, metadata=_read_by(_number(1, 10**9)))
-    referee_hands: int = field(default=5, metadata=_read_by(_number(0, 10**6)))
-    referee_account_seconds: int = field(default=259_200, metadata=_read_by(_number(0, _TEN_YEARS)))
-    referee_seated_seconds: int = field(default=86_400, metadata=_read_by(_number(0, _TEN_YEARS)))
-    vote_seconds: int = field(default=172_800, metadata=_read_by(_number(0, _TEN_YEARS)))
-    appeal_seconds: int = field(default=604_800, metadata=_read_by(_number(0, _TEN_YEARS)))
-    dispute_seconds: int = field(default=2_592_000, metadata=_read_by(_number(0, _TEN_YEARS)))
-    webhook_loopback: bool = field(default=False, metadata=_read_by(_switch))
-    trusted_proxies: int = field(default=0, metadata=_read_by(_number(0, 10)))
+    api_processes: int = field(default=2, metadata=_read_by(whole_number(1, 64)))
+    api_threads: int = field(default=64, metadata=_read_by(whole_number(1, 1024)))
+    stream_port: int | None = field(default=None, metadata=_read_by(whole_number(1, 65535)))
+    stream_threads: int = field(default=256, metadata=_read_by(whole_number(16, 4096)))
+    workers: int = field(default=2, metadata=_read_by(whole_number(0, 64)))
+    pool_size: int = field(default=8, metadata=_read_by(whole_number(1, 200)))
+    prepared_statements: bool = field(default=True, metadata=_read_by(switch))
+    statement_seconds: int = field(default=5, metadata=_read_by(whole_number(1, 600)))
+    body_seconds: int = field(default=20, metadata=_read_by(whole_number(1, 600)))
+    max_body_bytes: int = field(default=64 * 1024, metadata=_read_by(whole_number(1024, 2**30)))
+    max_bundle_bytes: int = field(
+        default=32 * 1024 * 1024, metadata=_read_by(whole_number(1024, 2**30))
+    )
+    verify_seconds: int = field(default=5, metadata=_read_by(whole_number(1, 3600)))
+    rate_limits: bool = field(default=True, metadata=_read_by(switch))
+    calls_per_token: int = field(default=12_000, metadata=_read_by(whole_number(1, 10**9)))
+    calls_per_address: int = field(default=120_000, metadata=_read_by(whole_number(1, 10**9)))
+    trusted_proxies: int = field(default=0, metadata=_read_by(whole_number(0, 10)))
     cors_origins: str | None = field(default=None, metadata=_read_by(_cors_origins))
-    clock_check: bool = field(default=True, metadata=_read_by(_switch))
-    keys_check: bool = field(default=True, metadata=_read_by(_switch))
+    clock_check: bool = field(default=True, metadata=_read_by(switch))
+    keys_check: bool = field(default=True, metadata=_read_by(switch))
     log_level: LogLevel = field(default=LogLevel.INFO, metadata=_read_by(_one_of(LogLevel)))
     log_format: LogFormat = field(default=LogFormat.JSON, metadata=_read_by(_one_of(LogFormat)))
+
+    of_features: Mapping[str, object] = field(default_factory=dict)
+
+    def of(self, setting: Setting[T]) -> T:
+        """Return the value of a setting that a feature declares."""
+        return cast("T", self.of_features.get(setting.name, setting.default))
 
     @property
     def erasure_list(self) -> Path | None:
@@ -255,7 +267,6 @@ stream_port | no process | TCP port | Port of a separate process for streams and
 metrics_port | none | TCP port | Port with all metrics; `/metrics` of the API has gauges only
 metrics_host | as SHITHEAD_HOST | address | Address of the metrics port
 trusted_proxies | | proxies | Number of reverse proxies whose `X-Forwarded-For` is trusted
-webhook_loopback | | on or off | Webhooks to this machine, also by http; for trials only
 cors_origins | none | list | Web origins, such as `https://a.example`, whose pages may call the API
 = Keys and files
 key_file | required | absolute path | File of the keys, created at the first start; or SHITHEAD_KEYS
@@ -285,19 +296,6 @@ verify_seconds | | seconds | Time limit for verifying an uploaded bundle
 rate_limits | | on or off | Whether calls are limited by player and by address
 calls_per_token | | calls a minute | Calls of one player with any token, counted by each process
 calls_per_address | | calls a minute | Calls from one IP address, counted by each process
-= Retention
-idle_days | | days; 0: never | Idle time after which a game that waits for a person is closed
-keep_answers_hours | | hours | Answers to requests with an `Idempotency-Key`
-keep_wake_ups_hours | | hours | Notifications that no relay has sent
-keep_refusals_days | | days; 0: forever | Refused moves, counted from the seal of the game
-keep_unused_players_days | | days; 0: forever | Players who were never active
-= Disputes: each one keeps the values with which it was opened
-referee_hands | | hands | Finished hands required of a referee
-referee_account_seconds | | seconds | Required age of a referee's account
-referee_seated_seconds | | seconds | Period in which a new referee can be refused
-vote_seconds | | seconds | Time limit for a referee to vote, and again to reveal the vote
-appeal_seconds | | seconds | Time limit for an appeal after a ruling
-dispute_seconds | | seconds | Time limit for a panel, from the latest of seal, opening and appeal
 = Start and logs
 clock_check | | on or off | Refuses to start if the clock was set back
 keys_check | | on or off | Refuses to start with keys older than those in use
@@ -326,37 +324,54 @@ test_chromium | found on the path | path | Browser for the tests of the pages
 """The same for variables of commands, traces and tests, which are not in `Settings`."""
 
 
-def settings_from(environment: Mapping[str, str] = os.environ) -> Settings:
+def settings_from(
+    environment: Mapping[str, str] = os.environ,
+    declared: Iterable[Setting[Any]] | None = None,
+) -> Settings:
     """
-    Return the settings in `environment`.
+    Return the settings in `environment`, with those that features have declared.
+
+    Without `declared` the settings of features are left to the programs that have these.
 
     Raises ConfigError with a line for each missing, invalid or unknown variable: a misspelt
     setting must not silently have its default.
     """
+    shared = {one.name: one.metadata[_READER] for one in shared_settings()}
+    readers = shared | {one.name: one.read for one in declared or ()}
     found: dict[str, Any] = {}
     faults: list[str] = []
-    for setting in fields(Settings):
-        name = variable(setting.name)
-        value = environment.get(name, "").strip()
-        if not value:
-            continue
-        try:
-            found[setting.name] = setting.metadata[_READER](value)
-        except ValueError as error:
-            faults.append(f"{name} {error}")
-    if not environment.get(variable("database_url"), "").strip():
-        faults.append(f"{variable('database_url')} is not set: postgresql://user@host/database")
-    if "key_file" not in found and "keys" not in found:
-        faults.append(f"{variable('key_file')} is not set: the path of the key file")
-    named = len([one for one in found.get("witnesses", "").split(",") if one.strip()])
-    if found.get("witness_quorum", 0) > named:
-        faults.append(f"{variable('witness_quorum')} is greater than the {named} witnesses")
-    if environment.get(_PATH_OF_SERVER, "").strip("/ "):
-        faults.append(f"{_PATH_OF_SERVER} is set: {NO_PATH}")
-    faults += _unknown(environment)
+    for name, read in readers.items():
+        value = environment.get(variable(name), "").strip()
+        if value:
+            try:
+                found[name] = read(value)
+            except ValueError as error:
+                faults.append(f"{variable(name)} {error}")
+    faults += _faults_together(environment, found)
+    if declared is not None:
+        faults += _unknown(environment, readers)
     if faults:
         raise ConfigError("\n".join(faults))
-    return Settings(**found)
+    of_features = {name: found.pop(name) for name in list(found) if name not in shared}
+    return Settings(**found, of_features=of_features)
+
+
+def _faults_together(environment: Mapping[str, str], found: Mapping[str, Any]) -> Iterator[str]:
+    """Yield what is missing, and which values do not fit together."""
+    if not environment.get(variable("database_url"), "").strip():
+        yield f"{variable('database_url')} is not set: postgresql://user@host/database"
+    if "key_file" not in found and "keys" not in found:
+        yield f"{variable('key_file')} is not set: the path of the key file"
+    named = len([one for one in found.get("witnesses", "").split(",") if one.strip()])
+    if found.get("witness_quorum", 0) > named:
+        yield f"{variable('witness_quorum')} is greater than the {named} witnesses"
+    if environment.get(_PATH_OF_SERVER, "").strip("/ "):
+        yield f"{_PATH_OF_SERVER} is set: {NO_PATH}"
+
+
+def shared_settings() -> tuple[Field[Any], ...]:
+    """Return the fields of `Settings` that are read from a variable."""
+    return tuple(one for one in fields(Settings) if _READER in one.metadata)
 
 
 def variable(setting: str) -> str:
@@ -366,12 +381,13 @@ def variable(setting: str) -> str:
 
 def variables_of(settings: Settings) -> dict[str, str]:
     """Return the environment variables from which `settings_from` reads these settings."""
-    values = {one.name: getattr(settings, one.name) for one in fields(settings)}
+    values = {one.name: getattr(settings, one.name) for one in shared_settings()}
+    values |= settings.of_features
     return {variable(name): str(value) for name, value in values.items() if value is not None}
 
 
-def _unknown(environment: Mapping[str, str]) -> list[str]:
-    known = {variable(setting.name) for setting in fields(Settings)}
+def _unknown(environment: Mapping[str, str], names: Iterable[str]) -> list[str]:
+    known = {variable(name) for name in names}
     return [
         f"{name} is not a setting"
         for name in sorted(environment)

@@ -30,6 +30,7 @@ from urllib.error import URLError
 from urllib.parse import urlsplit
 from uuid import UUID
 
+from service.runtime.config import Setting, switch
 from service.runtime.http_client import CallFailed, Reply, Route, call
 
 SECONDS: Final = 5.0
@@ -75,6 +76,16 @@ Address = IPv4Address | IPv6Address
 
 Resolve = Callable[[str], Sequence[str]]
 """Returns the addresses of a name; raises OSError if there are none."""
+
+
+LOOPBACK: Final = Setting(
+    name="webhook_loopback",
+    default=False,
+    read=switch,
+    section="Servers and addresses",
+    unit="on or off",
+    effect="Webhooks to this machine, also by http; for trials only",
+)
 
 
 class ReceiverFault(StrEnum):

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 import subprocess
-from dataclasses import fields
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -14,7 +13,9 @@ import pytest
 import yaml
 
 from service.cli.run import ROLES, settings_page
-from service.runtime.config import Settings, variable
+from service.feature import settings_of
+from service.features import FEATURES
+from service.runtime.config import shared_settings, variable
 from tests.unit.test_runbook import TEXT, known_metrics
 
 OPS = Path(__file__).resolve().parents[2] / "ops"
@@ -27,7 +28,8 @@ KUBERNETES = "1.30"
 
 ALERTS = yaml.safe_load((OPS / "monitoring/alerts.yaml").read_text())["groups"][0]["rules"]
 COMPOSED = yaml.safe_load((OPS / "compose.yaml").read_text())["services"]
-SETTINGS = {variable(setting.name) for setting in fields(Settings)}
+SETTINGS = {variable(one.name) for one in shared_settings()}
+SETTINGS |= {variable(one.name) for one in settings_of(FEATURES)}
 SETTINGS |= {
     row.variable
     for section in settings_page()

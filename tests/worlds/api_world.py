@@ -13,6 +13,7 @@ from werkzeug.test import Client
 from service.api.app import create_app
 from service.api.openapi import ApiDocument
 from service.bootstrap import Services, services_from
+from service.feature import settings_of
 from service.features import FEATURES
 from service.keys import Keyring
 from service.replay.sentences import Sentence
@@ -137,9 +138,13 @@ class World:
 
 def make_world(database_url: str, **settings: Any) -> World:
     """Return an application on a migrated database; without Redis unless `settings` names it."""
+    of_features = {
+        one.name: settings.pop(one.name) for one in settings_of(FEATURES) if one.name in settings
+    }
     chosen = Settings(
         database_url=database_url,
         origin="tests.example",
+        of_features=of_features,
         **{"keys": Keyring.generate().to_text(), "rate_limits": False, **settings},
     )
     services = services_from(chosen)

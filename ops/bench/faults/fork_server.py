@@ -29,7 +29,7 @@ from ops.bench.faults.limits import JumpingClock
 from ops.bench.faults.steps import Steps
 from service.api.app import create_app
 from service.application.ports import RealWorld
-from service.feature import sweeps_of
+from service.feature import settings_of, sweeps_of
 from service.features import FEATURES
 from service.runtime.config import Settings, settings_from
 from workers import jobs
@@ -57,7 +57,7 @@ def main() -> None:
     port, seed, clock = int(sys.argv[1]), int(sys.argv[2]), JumpingClock(Path(sys.argv[3]))
     setattr(RealWorld, "now", lambda _world: clock.now())  # noqa: B010 - mypy refuses a new method
     rng = random.Random(seed)
-    settings = settings_from()
+    settings = settings_from(declared=settings_of(FEATURES))
     app = create_app(FEATURES, settings=settings)
     jobs.services()
     listening = socket.create_server(("127.0.0.1", port), backlog=256)

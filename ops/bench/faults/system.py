@@ -19,6 +19,7 @@ from ops.bench.faults.steps import ROOT
 from service.local.programs import environment_of
 from service.local.servers import EmbeddedPostgres, EmbeddedValkey
 from service.runtime.config import Settings
+from service.runtime.receivers import LOOPBACK
 from service.store.migrate import service_url
 from tests.running import free_port, is_ready
 
@@ -66,7 +67,7 @@ class SystemUnderTest:
             rate_limits=False,
             statement_seconds=4,
             api_threads=32,
-            webhook_loopback=True,
+            of_features={LOOPBACK.name: True},
         )
 
     @property

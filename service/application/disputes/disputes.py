@@ -25,7 +25,7 @@ from service.application.games.queries import Games, cursor_of
 from service.application.ports import Notifier, World
 from service.application.quotas import work
 from service.application.signing import handed_in
-from service.domain.dispute import DisputeEvent, DisputeState, Party, Vote
+from service.domain.dispute import DisputeEvent, DisputeState, Party, Periods, Vote
 from service.domain.dispute_rules import (
     Candidate,
     DisputeRefused,
@@ -42,6 +42,7 @@ from service.domain.dispute_rules import (
     side_of,
 )
 from service.replay.sentences import said
+from service.runtime.config import Setting, Settings, whole_number
 from service.shx.canonical import format_time
 from service.shx.receipts import vote_commitment
 from service.shx.tlog.notes import NoteVerifier
@@ -54,6 +55,42 @@ DISPUTE_WORK: Final = 10
 
 Listed = tuple[Sequence[Mapping[str, Any]], str | None]
 """The items of a page and the cursor of the next, None on the last."""
+
+_TEN_YEARS: Final = 3650 * 86_400
+
+
+def _period(name: str, default: int, effect: str, *, unit: str = "seconds") -> Setting[int]:
+    """Return a setting of new disputes."""
+    return Setting(
+        name=name,
+        default=default,
+        read=whole_number(0, _TEN_YEARS),
+        section="Disputes: each one keeps the values with which it was opened",
+        unit=unit,
+        effect=effect,
+    )
+
+
+PERIODS: Final = (
+    _period("referee_hands", 5, "Finished hands required of a referee", unit="hands"),
+    _period("referee_account_seconds", 259_200, "Required age of a referee's account"),
+    _period("referee_seated_seconds", 86_400, "Period in which a new referee can be refused"),
+    _period(
+        "vote_seconds", 172_800, "Time limit for a referee to vote, and again to reveal the vote"
+    ),
+    _period("appeal_seconds", 604_800, "Time limit for an appeal after a ruling"),
+    _period(
+        "dispute_seconds",
+        2_592_000,
+        "Time limit for a panel, from the latest of seal, opening and appeal",
+    ),
+)
+"""The settings of new disputes, each a field of `Periods`."""
+
+
+def periods_of(settings: Settings) -> Periods:
+    """Return the periods and requirements of new disputes from the settings."""
+    return Periods(**{one.name: settings.of(one) for one in PERIODS})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

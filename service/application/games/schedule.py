@@ -16,6 +16,7 @@ from service.domain.commands import Seat
 from service.domain.events import Clock
 from service.domain.game import EntropyState, Game, Status
 from service.domain.legal import may_be_followed_up, opens_first_come, waits_for_people
+from service.runtime.config import Setting, whole_number
 from service.shx.canonical import parse_time
 from service.store.games import GameRepository, IdleGame
 from service.store.summaries import Cursor
@@ -37,6 +38,15 @@ BeginTurn = Callable[[int], Rest]
 
 CARDS_AN_INTERVAL: Final = 20
 """Cards in the largest hand of a game for which a turn is one interval longer."""
+
+IDLE_DAYS: Final = Setting(
+    name="idle_days",
+    default=30,
+    read=whole_number(0, 36_500),
+    section="Retention",
+    unit="days; 0: never",
+    effect="Idle time after which a game that waits for a person is closed",
+)
 
 
 def turn_intervals(game: Game, usual: int = 1) -> int:

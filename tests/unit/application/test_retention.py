@@ -9,6 +9,8 @@ import psycopg
 import pytest
 
 from service.application.retention import DEFAULT_RETENTION, Purging, Retention, retention_of
+from service.feature import settings_of
+from service.features import FEATURES
 from service.runtime.config import settings_from
 from service.store.events import OutboxRow
 from tests.streams import answer, append, commit, new_game, refused, register
@@ -92,5 +94,5 @@ def test_refusals_and_unused_players_are_not_deleted_by_default(deployment: Shar
     ],
 )
 def test_retention_periods_are_settings(more: dict[str, str], expected: dict[str, Any]) -> None:
-    found = retention_of(settings_from(ENOUGH | more))
+    found = retention_of(settings_from(ENOUGH | more, settings_of(FEATURES)))
     assert {name: getattr(found, name) for name in expected} == expected

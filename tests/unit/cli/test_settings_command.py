@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from dataclasses import MISSING, Field, fields
+from dataclasses import MISSING, Field
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from service.cli.run import markdown, settings_page
-from service.runtime.config import Settings, settings_from, variable
+from service.feature import settings_of
+from service.features import FEATURES
+from service.runtime.config import settings_from, shared_settings, variable
 from tests.unit.cli.conftest import ROOT, CommandOutput
 
 NAME = re.compile(r"\bSHITHEAD_[A-Z_]*[A-Z]\b")
@@ -38,13 +40,14 @@ def test_every_variable_in_the_code_is_listed() -> None:
 def test_every_setting_is_listed_once_and_nothing_else() -> None:
     listed = [row.variable for section in settings_page() for row in section.rows]
     assert len(listed) == len(set(listed))
-    settings = {variable(one.name) for one in fields(Settings)}
+    settings = {variable(one.name) for one in shared_settings()}
+    settings |= {variable(one.name) for one in settings_of(FEATURES)}
     others = {row.variable for section in settings_page()[-3:] for row in section.rows}
     assert set(listed) == settings | others
     assert not settings & others
 
 
-@pytest.mark.parametrize("setting", fields(Settings), ids=lambda one: one.name)
+@pytest.mark.parametrize("setting", shared_settings(), ids=lambda one: one.name)
 def test_a_listed_default_is_the_one_that_is_used(setting: Field[Any]) -> None:
     """A fixed default is read back as the default; a computed default is described."""
     name, default = setting.name, setting.default

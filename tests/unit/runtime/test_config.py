@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from dataclasses import fields
 from pathlib import Path
 
 import pytest
 
+from service.feature import settings_of
+from service.features import FEATURES
 from service.runtime.config import (
     ConfigError,
     LogLevel,
-    Settings,
     settings_from,
+    shared_settings,
     variable,
     variables_of,
 )
@@ -47,7 +48,7 @@ def test_a_list_of_database_servers_may_have_addresses_in_brackets() -> None:
 
 
 def test_every_setting_has_a_function_that_reads_its_variable() -> None:
-    assert all(callable(field.metadata["reader"]) for field in fields(Settings))
+    assert all(callable(field.metadata["reader"]) for field in shared_settings())
 
 
 def test_settings_passed_to_another_process_are_equal() -> None:
@@ -120,7 +121,7 @@ def test_a_missing_setting_is_named() -> None:
 )
 def test_the_error_about_an_invalid_value_names_its_variable(setting: str, value: str) -> None:
     with pytest.raises(ConfigError, match=f"^{variable(setting)} "):
-        settings_from(REQUIRED | {variable(setting): value})
+        settings_from(REQUIRED | {variable(setting): value}, settings_of(FEATURES))
 
 
 def test_a_path_below_which_the_service_would_be_served_is_refused() -> None:
@@ -131,7 +132,7 @@ def test_a_path_below_which_the_service_would_be_served_is_refused() -> None:
 
 def test_a_misspelt_setting_is_refused() -> None:
     with pytest.raises(ConfigError, match="SHITHEAD_PROT is not a setting"):
-        settings_from(REQUIRED | {"SHITHEAD_PROT": "80"})
+        settings_from(REQUIRED | {"SHITHEAD_PROT": "80"}, settings_of(FEATURES))
 
 
 def test_variables_of_the_tests_are_ignored() -> None:
