@@ -274,7 +274,7 @@ def create_app(
         api.register_blueprint(blueprint)
     app.register_blueprint(health)
     docs.register(app, openapi.register(app, api))
-    pages.register(app)
+    pages.register(app, settings.security_contact or "")
     return app
 
 

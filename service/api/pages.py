@@ -6,6 +6,7 @@ import hashlib
 import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from datetime import timedelta
 from functools import cache
 from http import HTTPStatus
 from importlib.resources import files
@@ -15,7 +16,7 @@ from typing import Any, Final, cast
 from uuid import UUID
 
 import orjson
-from flask import Blueprint, Flask, Response, redirect, render_template, request
+from flask import Blueprint, Flask, Response, current_app, redirect, render_template, request
 from jinja2 import pass_context
 from jinja2.runtime import Context
 from markupsafe import Markup, escape
@@ -33,11 +34,13 @@ from service.replay.sentences import LANGUAGES
 from service.rulesets.catalogue import Definition, Statement, definition, known_by_name
 from service.rulesets.labels import differs_from_base
 from service.rulesets.rules_page import COMMON_TITLE, rules_page
+from service.shx.canonical import format_time
 from service.verify.finding import Check, asks
 from service.verify.verify import CHECKED_BY
 from service.words import FOLDER as WORDS
 
 HTML = "text/html; charset=utf-8"
+_CONTACTS = "SECURITY_CONTACTS"
 _INLINE_CODE = re.compile("`([^`]+)`")
 
 
@@ -114,8 +117,9 @@ VERIFIER_WORKER = "verifier/worker.js"
 pages = Blueprint("pages", __name__, template_folder="templates")
 
 
-def register(app: Flask) -> None:
-    """Serve the pages, with their scripts and styles."""
+def register(app: Flask, security_contact: str) -> None:
+    """Serve the pages, with their scripts and styles; the contacts are separated by commas."""
+    app.config[_CONTACTS] = [one.strip() for one in security_contact.split(",") if one.strip()]
     register_assets(app)
     app.add_template_filter(inline_code, "inline_code")
     app.register_blueprint(pages)
@@ -289,6 +293,27 @@ def verify_page() -> Response:
 def robots() -> Response:
     """Ask search engines to read pages only, not the API."""
     text = "User-agent: *\nDisallow: /v1/\n"
+    return revalidated(Response(text, content_type="text/plain; charset=utf-8"))
+
+
+@pages.get("/.well-known/security.txt")
+def security() -> Response:
+    """
+    Return where to report a fault of security (RFC 9116); 404 `not-found` without the setting.
+
+    It expires in half a year from today: a copy of it is not believed for ever.
+    """
+    contacts = current_app.config[_CONTACTS]
+    if not contacts:
+        raise not_found("file")
+    today = services().world.now().replace(hour=0, minute=0, second=0, microsecond=0)
+    lines = [
+        *(f"Contact: {one}" for one in contacts),
+        f"Expires: {format_time(today + timedelta(days=180))}",
+        f"Preferred-Languages: {', '.join(LANGUAGES)}",
+        f"Canonical: {request.host_url}.well-known/security.txt",
+    ]
+    text = "".join(f"{line}\n" for line in lines)
     return revalidated(Response(text, content_type="text/plain; charset=utf-8"))
 
 

@@ -28,6 +28,7 @@ _CORS_ORIGIN = re.compile(r"https?://([a-z0-9]([a-z0-9.-]*[a-z0-9])?|\[[0-9a-f:]
 _WITNESS = re.compile(
     r"[^\s+,]+\+[0-9a-f]{8}\+[A-Za-z0-9+/]+=* +https?://[^\s,]+( +https?://[^\s,]+)?"
 )
+_CONTACT = re.compile(r"mailto:[!-+\--~]+@[!-+\--~]+|https://[!-+\--~]+")
 _ARCHIVE = re.compile(r"[a-z0-9_]{1,63}")
 _OBJECT_STORE = re.compile(r"s3://[^\s/?#]+(/[^\s?#]*)?")
 _OTHER_PREFIXES = (f"{_PREFIX}TEST_", f"{_PREFIX}URL", f"{_PREFIX}HOME")  # of tests and client
@@ -96,6 +97,13 @@ def _cors_origins(value: str) -> str:
     """
     if not all(_CORS_ORIGIN.fullmatch(item.strip()) for item in value.split(",")):
         raise ValueError("is not a list of origins like https://play.example, separated by commas")
+    return value
+
+
+def _contacts(value: str) -> str:
+    """Return a list of addresses for reports about security, as RFC 9116 has them."""
+    if not all(_CONTACT.fullmatch(item.strip()) for item in value.split(",")):
+        raise ValueError("is not a list of `mailto:` and `https://` addresses, with commas between")
     return value
 
 
@@ -223,6 +231,7 @@ class Settings:
     calls_per_address: int = field(default=120_000, metadata=_read_by(whole_number(1, 10**9)))
     trusted_proxies: int = field(default=0, metadata=_read_by(whole_number(0, 10)))
     cors_origins: str | None = field(default=None, metadata=_read_by(_cors_origins))
+    security_contact: str | None = field(default=None, metadata=_read_by(_contacts))
     clock_check: bool = field(default=True, metadata=_read_by(switch))
     keys_check: bool = field(default=True, metadata=_read_by(switch))
     log_level: LogLevel = field(default=LogLevel.INFO, metadata=_read_by(_one_of(LogLevel)))
@@ -268,6 +277,7 @@ metrics_port | none | TCP port | Port with all metrics; `/metrics` of the API ha
 metrics_host | as SHITHEAD_HOST | address | Address of the metrics port
 trusted_proxies | | proxies | Number of reverse proxies whose `X-Forwarded-For` is trusted
 cors_origins | none | list | Web origins, such as `https://a.example`, whose pages may call the API
+security_contact | none | list | Where `/.well-known/security.txt` sends reports: `mailto:`, `https://`
 = Keys and files
 key_file | required | absolute path | File of the keys, created at the first start; or SHITHEAD_KEYS
 keys | none | JSON | Text of a key file, used instead of the file

@@ -7,6 +7,7 @@ import json
 import posixpath
 import re
 import subprocess
+from datetime import UTC, datetime, timedelta
 from html.parser import HTMLParser
 from pathlib import Path
 
@@ -27,7 +28,7 @@ from service.api.pages import (
 from service.rulesets.catalogue import catalogue, known_by_name
 from service.verify.finding import Check
 from service.words import FOLDER as WORDS
-from tests.worlds.api_world import Person, World, problem_of
+from tests.worlds.api_world import Person, World, make_world, problem_of
 
 TEXTS = ("/rules", "/rules/leeds", "/rules/shithead", "/rules/mukava", "/checks")
 """Pages of text that a player reads beside a hand."""
@@ -384,6 +385,25 @@ def test_addresses_that_people_guess_lead_to_a_page(world: World, ada: Person) -
     assert "Disallow: /v1/" in robots.text
     assert world.get("/favicon.ico").mimetype == "image/svg+xml"
     assert problem_of(world.get("/v1/games/")) == "not-found", "a redirect is not in the document"
+
+
+def test_reports_of_security_have_an_address_if_the_operator_names_one(
+    world: World, database_url: str
+) -> None:
+    """RFC 9116: Contact in the order of preference, and exactly one Expires within a year."""
+    path = "/.well-known/security.txt"
+    assert problem_of(world.get(path)) == "not-found"
+    contacts = "mailto:security@example.org, https://example.org/report"
+    named = make_world(database_url, security_contact=contacts)
+    answer = named.get(path)
+    named.services.close()
+    assert (answer.status_code, answer.mimetype) == (200, "text/plain")
+    fields = [line.split(": ", 1) for line in answer.text.splitlines()]
+    assert [value for name, value in fields if name == "Contact"] == contacts.split(", ")
+    (expires,) = (value for name, value in fields if name == "Expires")
+    left = datetime.fromisoformat(expires) - datetime.now(UTC)
+    assert timedelta(days=170) < left <= timedelta(days=180)
+    assert ["Canonical", f"http://localhost{path}"] in fields
 
 
 def test_the_site_can_be_installed_and_starts_at_the_lobby(world: World) -> None:
