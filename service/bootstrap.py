@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from pathlib import Path
-from typing import Final
 from uuid import UUID
-
-from redis import Redis
 
 from service.application.access import AccessLog
 from service.application.availability import AlwaysAvailable, Availability
@@ -87,317 +84,390 @@ from service.public_log.witness_client import RemoteWitness, parse_witnesses
 from service.runtime.config import Settings
 from service.runtime.readiness import (
     ALWAYS_READY,
-    DATABASE,
-    AtMostEvery,
-    NotChecked,
     Readiness,
-    Shared,
 )
 from service.runtime.receivers import LOOPBACK, Receivers
-from service.runtime.telemetry import SHARED_FOLDER
 from service.shx.tlog.notes import NoteSigner, NoteVerifier, sign_note
-from service.startup_checks import ClockWatch, check_clock
+from service.startup_checks import ClockWatch, readiness_of
 from service.store.archive import Bundles
 from service.store.database import Database
 from service.store.directory import Directory
-from service.store.events import EventStore, StoreUnavailable
+from service.store.events import EventStore
 from service.store.lookups import Lookups
-from service.store.migrate import check_rows
 from service.store.postgres_events import PostgresStore
 from service.store.public_log import PostgresLog, PostgresWal
 from service.store.replica import database_of
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Terms:
+    """What the settings say, as the use cases need it."""
+
+    origin: str
+    retention: Retention = DEFAULT_RETENTION
+    periods: Periods = Periods()  # noqa: RUF009 - a frozen value, the defaults of the settings
+    idle_after: timedelta | None = None
+    witnesses: Sequence[RemoteWitness] = ()
+    witness_quorum: int = 0
+    erasure_list: Path | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Ports:
+    """What the use cases reach outside the process, and what stands for it in tests."""
+
+    store: EventStore
+    directory: Directory
+    log_store: LogStore
+    lookups: Lookups
+    keyring: Keys
+    world: World = field(default_factory=RealWorld)
+    notifier: Notifier = field(default_factory=NoNotifier)
+    readiness: Readiness = ALWAYS_READY
+    trials: Trials = NO_TRIALS
+    comparisons: Comparisons = NO_COMPARISONS
+    begin_turn: BeginTurn = no_padding
+    clock_doubt: Doubt = no_doubt
+    availability: Availability = field(default_factory=AlwaysAvailable)
+    signed: SignedCheckpoints | None = None
+    wal: ArchivedWal | None = None
+    verify: Work = answer_here
+    receivers: Receivers = field(default_factory=Receivers)
+    close: Callable[[], None] = lambda: None
+
+
 class Services:
     """
-    All use cases of the service, built once in a process from the ports in the arguments.
+    All use cases of the service, built once in a process.
 
-    A part that others outside need is an attribute; the rest are local names.
+    A part that others outside need is a public attribute.
     """
 
-    def __init__(
-        self,
-        *,
-        store: EventStore,
-        directory: Directory,
-        log_store: LogStore,
-        lookups: Lookups,
-        keyring: Keys,
-        origin: str,
-        world: World | None = None,
-        notifier: Notifier | None = None,
-        readiness: Readiness = ALWAYS_READY,
-        trials: Trials = NO_TRIALS,
-        comparisons: Comparisons = NO_COMPARISONS,
-        begin_turn: BeginTurn = no_padding,
-        witnesses: Sequence[RemoteWitness] = (),
-        witness_quorum: int = 0,
-        retention: Retention = DEFAULT_RETENTION,
-        periods: Periods = Periods(),  # noqa: B008 - a frozen value, the defaults of the settings
-        idle_after: timedelta | None = None,
-        clock_doubt: Doubt = no_doubt,
-        availability: Availability | None = None,
-        erasure_list: Path | None = None,
-        signed: SignedCheckpoints | None = None,
-        wal: ArchivedWal | None = None,
-        verify: Work = answer_here,
-        receivers: Receivers = Receivers(),  # noqa: B008 - a frozen value
-        close: Callable[[], None] = lambda: None,
-    ) -> None:
-        self.store = store
-        self.directory = directory
-        self.keyring = keyring
-        self.origin = origin
-        self.readiness = readiness
-        self.close = close
-        self.wal = wal
-        self.world, self.notifier = world or RealWorld(), notifier or NoNotifier()
-        self.rulebook = Rulebook(directory)
-        self.availability = availability or AlwaysAvailable()
+    def __init__(self, ports: Ports, terms: Terms) -> None:
+        self.store = ports.store
+        self.directory = ports.directory
+        self.keyring = ports.keyring
+        self.origin = terms.origin
+        self.readiness = ports.readiness
+        self.close = ports.close
+        self.wal = ports.wal
+        self.world, self.notifier = ports.world, ports.notifier
+        self.availability = ports.availability
+        self._make_shared(ports)
+        self._make_dispute_parts()
+        self._make_dispute_jobs(terms)
+        self._make_games(ports, terms)
+        self._make_lists()
+        self._make_tables()
+        self._make_players(ports)
+        self._make_evidence(ports, terms)
+        self._make_audits()
+        self._make_disputes(ports, terms)
+        self._make_upkeep(ports, terms)
+
+    def _make_shared(self, ports: Ports) -> None:
+        """Make what all others use: cached games, answers, and what a caller may read."""
+        self.rulebook = Rulebook(self.directory)
         self.game_cache = GameCache(
-            store, directory, lookups, keyring, self.rulebook, able_since=self.availability.since
+            self.store,
+            self.directory,
+            ports.lookups,
+            self.keyring,
+            self.rulebook,
+            able_since=self.availability.since,
         )
-        histories = Histories(self.game_cache)
-        names, receipts = Names(directory), Receipts(origin, keyring)
+        self._histories = Histories(self.game_cache)
+        self._names, self._receipts = Names(self.directory), Receipts(self.origin, self.keyring)
         self.answers = Answers(
-            store=store,
-            keyring=keyring,
+            store=self.store,
+            keyring=self.keyring,
             game_cache=self.game_cache,
-            histories=histories,
-            names=names,
-            receipts=receipts,
+            histories=self._histories,
+            names=self._names,
+            receipts=self._receipts,
         )
-        handler = Handler(store, self.answers)
-        refusals = Refusals(store, directory, keyring, self.rulebook, self.world)
-        access_log = AccessLog(directory, self.world)
+        self._handler = Handler(self.store, self.answers)
+        self._refusals = Refusals(
+            self.store, self.directory, self.keyring, self.rulebook, self.world
+        )
+        self._access_log = AccessLog(self.directory, self.world)
+        self.log = PublicLog(ports.log_store)
         self.games = Games(
-            store=store,
+            store=self.store,
             game_cache=self.game_cache,
-            histories=histories,
-            receipts=receipts,
-            names=names,
-            access_log=access_log,
+            histories=self._histories,
+            receipts=self._receipts,
+            names=self._names,
+            access_log=self._access_log,
         )
-        self.log = PublicLog(log_store)
-        self.idle = IdleGames(
-            directory=directory, now=self.world.now, after=idle_after, clock_doubt=clock_doubt
-        )
-        files = DisputeFiles(
-            store=store,
-            directory=directory,
-            keyring=keyring,
+
+    def _make_dispute_parts(self) -> None:
+        """Make the evidence and the commands of disputes."""
+        self._files = DisputeFiles(
+            store=self.store,
+            directory=self.directory,
+            keyring=self.keyring,
             game_cache=self.game_cache,
-            refusals=refusals,
+            refusals=self._refusals,
             log=self.log,
             world=self.world,
         )
-        commands = DisputeCommands(
-            directory=directory,
+        self._commands = DisputeCommands(
+            directory=self.directory,
             games=self.games,
-            files=files,
-            handler=handler,
-            keyring=keyring,
+            files=self._files,
+            handler=self._handler,
+            keyring=self.keyring,
             world=self.world,
             notifier=self.notifier,
         )
+
+    def _make_dispute_jobs(self, terms: Terms) -> None:
+        """Make the jobs and the opening of disputes."""
         self.dispute_jobs = DisputeJobs(
-            handler=handler,
-            directory=directory,
+            handler=self._handler,
+            directory=self.directory,
             game_cache=self.game_cache,
-            files=files,
-            keyring=keyring,
+            files=self._files,
+            keyring=self.keyring,
             rulebook=self.rulebook,
-            server_keys=lambda: verifiers_of(keyring.present, origin),
-            witnesses=tuple(witness.verifier for witness in witnesses),
+            server_keys=self.server_keys,
+            witnesses=tuple(witness.verifier for witness in terms.witnesses),
             world=self.world,
             notifier=self.notifier,
         )
-        opening = DisputeOpening(
-            store=store,
-            directory=directory,
+        self._opening = DisputeOpening(
+            store=self.store,
+            directory=self.directory,
             game_cache=self.game_cache,
             games=self.games,
-            files=files,
-            commands=commands,
-            handler=handler,
-            periods=periods,
+            files=self._files,
+            commands=self._commands,
+            handler=self._handler,
+            periods=terms.periods,
             world=self.world,
             settle=self.dispute_jobs.settle,
         )
+
+    def _make_games(self, ports: Ports, terms: Terms) -> None:
+        """Make the moves, and what reads running games."""
         self.moves = Moves(
-            handler=handler,
-            store=store,
+            handler=self._handler,
+            store=self.store,
             game_cache=self.game_cache,
-            receipts=receipts,
-            refusals=refusals,
-            names=names,
+            receipts=self._receipts,
+            refusals=self._refusals,
+            names=self._names,
             world=self.world,
             notifier=self.notifier,
         )
-        changes = TableChanges(
-            store=store,
-            directory=directory,
+        self.entropy = EntropyCalls(self.moves)
+        self.lost_moves = LostMoves(
             game_cache=self.game_cache,
-            keyring=keyring,
-            names=names,
+            moves=self.moves,
+            server_keys=self.server_keys,
+            restores=self.log.restores,
+        )
+        self.idle = IdleGames(
+            directory=self.directory,
+            now=self.world.now,
+            after=terms.idle_after,
+            clock_doubt=ports.clock_doubt,
+        )
+        self.turns = Turns(
+            game_cache=self.game_cache,
+            moves=self.moves,
+            names=self._names,
+            directory=self.directory,
+            world=self.world,
+            idle=self.idle,
+            bot_secret=self.keyring.present.bot_secret,
+            begin_turn=ports.begin_turn,
+        )
+
+    def _make_lists(self) -> None:
+        """Make lists of games, what-ifs and notes."""
+        self.what_if = WhatIf(histories=self._histories, games=self.games, refusals=self._refusals)
+        self.event_notes = EventNotes(
+            games=self.games, directory=self.directory, names=self._names, world=self.world
+        )
+        self.lists = Lists(
+            directory=self.directory,
+            game_cache=self.game_cache,
+            names=self._names,
+            access_log=self._access_log,
+        )
+
+    def _make_tables(self) -> None:
+        """Make tables, invitations and seeks."""
+        self._changes = TableChanges(
+            store=self.store,
+            directory=self.directory,
+            game_cache=self.game_cache,
+            keyring=self.keyring,
+            names=self._names,
             rulebook=self.rulebook,
             world=self.world,
             notifier=self.notifier,
         )
         self.tables = Tables(
-            handler=handler,
-            changes=changes,
-            directory=directory,
-            names=names,
-            access_log=access_log,
+            handler=self._handler,
+            changes=self._changes,
+            directory=self.directory,
+            names=self._names,
+            access_log=self._access_log,
         )
-        self.invitations = Invitations(changes=changes, directory=directory, names=names)
-        self.seeks = Seeks(handler=handler, changes=changes, directory=directory)
-        self.matchmaker = Matchmaker(changes=changes, directory=directory)
+        self.invitations = Invitations(
+            changes=self._changes, directory=self.directory, names=self._names
+        )
+        self.seeks = Seeks(handler=self._handler, changes=self._changes, directory=self.directory)
+        self.matchmaker = Matchmaker(changes=self._changes, directory=self.directory)
+        self.stand_ins = StandIns(
+            handler=self._handler,
+            game_cache=self.game_cache,
+            directory=self.directory,
+            names=self._names,
+        )
+        self.key_changes = KeyChanges(self.store, self.directory, self._access_log)
+
+    def _make_players(self, ports: Ports) -> None:
+        """Make players, their tokens, ratings, notices and webhooks."""
         self.first_reads = RequestReads(
-            lookups,
+            ports.lookups,
             self.game_cache,
-            names,
+            self._names,
             self.answers,
-            note_use=directory.note_token_use,
+            note_use=self.directory.note_token_use,
         )
-        self.ratings = Ratings(directory=directory, log=log_store, rulebook=self.rulebook)
+        self.ratings = Ratings(
+            directory=self.directory, log=ports.log_store, rulebook=self.rulebook
+        )
         self.players = Players(
-            directory=directory,
+            directory=self.directory,
             game_cache=self.game_cache,
             tables=self.tables,
-            names=names,
+            names=self._names,
             world=self.world,
             notifier=self.notifier,
             ratings=self.ratings.of_player,
             settle_disputes=self.dispute_jobs.settle_about,
         )
-        self.tokens = Tokens(directory=directory, world=self.world, notifier=self.notifier)
+        self.tokens = Tokens(directory=self.directory, world=self.world, notifier=self.notifier)
         self.notices = Notices(
-            directory=directory,
+            directory=self.directory,
             game_cache=self.game_cache,
             games=self.games,
-            files=files,
+            files=self._files,
             world=self.world,
         )
         self.webhooks = Webhooks(
-            directory=directory,
+            directory=self.directory,
             notices=self.notices,
-            keyring=keyring,
-            receivers=receivers,
+            keyring=self.keyring,
+            receivers=ports.receivers,
             world=self.world,
         )
-        self.key_changes = KeyChanges(store, directory, access_log)
-        self.entropy = EntropyCalls(self.moves)
-        self.lost_moves = LostMoves(
-            game_cache=self.game_cache,
-            moves=self.moves,
-            server_keys=lambda: verifiers_of(keyring.present, origin),
-            restores=self.log.restores,
-        )
+
+    def _make_evidence(self, ports: Ports, terms: Terms) -> None:
+        """Make evidence and dumps."""
         self.evidence = Evidence(
             game_cache=self.game_cache,
             games=self.games,
-            refusals=refusals,
-            dispute_files=files.of_game,
+            refusals=self._refusals,
+            dispute_files=self._files.of_game,
             log=self.log,
-            access_log=access_log,
+            access_log=self._access_log,
         )
         self.dumps = Dumps(
-            directory=directory,
-            log=log_store,
+            directory=self.directory,
+            log=ports.log_store,
             game_cache=self.game_cache,
-            refusals=refusals,
+            refusals=self._refusals,
             world=self.world,
         )
-        self.hands = Hands(directory=directory, evidence=self.evidence, access_log=access_log)
-        self.sequencer = Sequencer(
-            store=log_store,
-            origin=origin,
-            signers=lambda now: signers_at(keyring.present, origin, now),
-            now=self.world.now,
-            witnesses=witnesses,
-            quorum=witness_quorum,
-            checkpoints=signed,
-            wal=wal,
-            own_keys=lambda: verifiers_of(keyring.present, origin),
-        )
-        self.disputes = Disputes(
-            store=store,
-            directory=directory,
-            game_cache=self.game_cache,
-            games=self.games,
-            opening=opening,
-            commands=commands,
-            access_log=access_log,
-            world=self.world,
-            notifier=self.notifier,
-            server_keys=lambda: verifiers_of(keyring.present, origin),
-        )
-        self.collusion = Collusion(
-            commands=commands,
-            directory=directory,
-            game_cache=self.game_cache,
-            comparisons=comparisons,
-        )
-        self.statistics = Statistics(
-            directory=directory,
-            game_cache=self.game_cache,
-            access_log=access_log,
-            now=self.world.now,
+        self.hands = Hands(
+            directory=self.directory, evidence=self.evidence, access_log=self._access_log
         )
         self.verifying = Verifying(
             game_cache=self.game_cache,
             games=self.games,
-            refusals=refusals,
+            refusals=self._refusals,
             log=self.log,
-            server_keys=lambda: verifiers_of(keyring.present, origin),
-            witnesses=tuple(witness.verifier for witness in witnesses),
-            work=verify,
+            server_keys=self.server_keys,
+            witnesses=tuple(witness.verifier for witness in terms.witnesses),
+            work=ports.verify,
         )
+
+    def _make_audits(self) -> None:
+        """Make audits and statistics."""
         self.auditing = Auditing(
-            histories=histories,
+            histories=self._histories,
             games=self.games,
-            refusals=refusals,
-            directory=directory,
-            access_log=access_log,
+            refusals=self._refusals,
+            directory=self.directory,
+            access_log=self._access_log,
         )
-        self.what_if = WhatIf(histories=histories, games=self.games, refusals=refusals)
-        self.event_notes = EventNotes(
-            games=self.games, directory=directory, names=names, world=self.world
-        )
-        self.turns = Turns(
+        self.statistics = Statistics(
+            directory=self.directory,
             game_cache=self.game_cache,
-            moves=self.moves,
-            names=names,
-            directory=directory,
-            world=self.world,
-            idle=self.idle,
-            bot_secret=keyring.present.bot_secret,
-            begin_turn=begin_turn,
+            access_log=self._access_log,
+            now=self.world.now,
         )
+
+    def _make_disputes(self, ports: Ports, terms: Terms) -> None:
+        """Make disputes, and what signs the public log."""
+        self.disputes = Disputes(
+            store=self.store,
+            directory=self.directory,
+            game_cache=self.game_cache,
+            games=self.games,
+            opening=self._opening,
+            commands=self._commands,
+            access_log=self._access_log,
+            world=self.world,
+            notifier=self.notifier,
+            server_keys=self.server_keys,
+        )
+        self.collusion = Collusion(
+            commands=self._commands,
+            directory=self.directory,
+            game_cache=self.game_cache,
+            comparisons=ports.comparisons,
+        )
+        self.sequencer = Sequencer(
+            store=ports.log_store,
+            origin=terms.origin,
+            signers=lambda now: signers_at(self.keyring.present, terms.origin, now),
+            now=self.world.now,
+            witnesses=terms.witnesses,
+            quorum=terms.witness_quorum,
+            checkpoints=ports.signed,
+            wal=ports.wal,
+            own_keys=self.server_keys,
+        )
+
+    def _make_upkeep(self, ports: Ports, terms: Terms) -> None:
+        """Make rulesets, and what deletes expired data."""
         self.ruleset_pages = RulesetPages(self.rulebook)
         self.rulemaking = Rulemaking(
-            directory=directory,
+            directory=self.directory,
             rulebook=self.rulebook,
-            trials=trials,
+            trials=ports.trials,
             world=self.world,
-            handler=handler,
-        )
-        self.lists = Lists(
-            directory=directory, game_cache=self.game_cache, names=names, access_log=access_log
-        )
-        self.stand_ins = StandIns(
-            handler=handler, game_cache=self.game_cache, directory=directory, names=names
+            handler=self._handler,
         )
         self.purging = Purging(
-            store=store,
-            directory=directory,
+            store=self.store,
+            directory=self.directory,
             world=self.world,
-            retention=retention,
-            clock_doubt=clock_doubt,
+            retention=terms.retention,
+            clock_doubt=ports.clock_doubt,
         )
-        self.erasures = Erasures(directory, erasure_list, now=self.world.now)
+        self.erasures = Erasures(self.directory, terms.erasure_list, now=self.world.now)
+
+    def server_keys(self) -> Sequence[NoteVerifier]:
+        """Return the verifiers of the server's keys, the present one first."""
+        return verifiers_of(self.keyring.present, self.origin)
 
     def wake(self, game: UUID) -> None:
         """Publish a game's present version, and enqueue a job that plays its due moves."""
@@ -421,7 +491,7 @@ class Services:
     @property
     def verifier(self) -> NoteVerifier:
         """Return the verifier of the present key."""
-        return verifiers_of(self.keyring.present, self.origin)[0]
+        return self.server_keys()[0]
 
 
 def services_from(settings: Settings, *, most_waiting: int | None = None) -> Services:
@@ -436,95 +506,45 @@ def services_from(settings: Settings, *, most_waiting: int | None = None) -> Ser
     """
     database = database_of(settings, most_waiting=most_waiting)
     redis = connect(settings.redis_url, seconds=1.0) if settings.redis_url else None
-    notifier = RedisNotifier(connect(settings.redis_url)) if settings.redis_url else None
     keyring = _keyring(settings)
     watch = ClockWatch(clocks=lambda: _clocks(database), now=RealWorld().now)
     store = PostgresStore(database, Bundles(settings.archive))
     directory = Directory(database)
-    return Services(
+    signed = signed_checkpoints(settings.key_file, settings.log_checkpoint)
+    ports = Ports(
         store=store,
         lookups=Lookups(database, store),
         directory=directory,
+        log_store=PostgresLog(database),
         keyring=keyring,
-        origin=settings.origin,
-        notifier=notifier,
+        notifier=RedisNotifier(connect(settings.redis_url)) if settings.redis_url else NoNotifier(),
         availability=Availability(directory),
-        readiness=_readiness(
-            database, keyring, redis, signed_checkpoints(settings.key_file, settings.log_checkpoint)
-        ),
+        readiness=readiness_of(database, keyring, redis, signed),
         trials=QueuedTrials(redis),
         comparisons=QueuedComparisons(redis),
         begin_turn=ConstantTime().begin,
-        log_store=PostgresLog(database),
-        witnesses=parse_witnesses(settings.witnesses or ""),
-        retention=retention_of(settings),
         clock_doubt=watch.doubt,
-        erasure_list=settings.erasure_list,
-        periods=periods_of(settings),
-        idle_after=timedelta(days=days) if (days := settings.of(IDLE_DAYS)) else None,
-        witness_quorum=settings.witness_quorum,
-        signed=signed_checkpoints(settings.key_file, settings.log_checkpoint),
+        signed=signed,
         wal=PostgresWal(database, settings.wal_archive) if settings.wal_archive else None,
         verify=within(settings.verify_seconds),
         receivers=Receivers(loopback=settings.of(LOOPBACK)),
         close=database.close,
     )
+    return Services(ports, terms_of(settings))
 
 
-PROBE_SECONDS: Final = 5.0
-"""The shortest time between two writes that test whether a move could be written."""
-
-REDIS_PROBE: Final = "shithead:probe"
-"""The key that a check of Redis sets: a full Redis answers, and refuses every write."""
-
-
-def _readiness(
-    database: Database,
-    keyring: Keyring | KeyFile,
-    redis: Redis | None,
-    signed: SignedCheckpoints,
-) -> Readiness:
-    log = AtMostEvery(PROBE_SECONDS, lambda: _check_log(database, signed))
-    folder = os.environ.get(SHARED_FOLDER)
-    writes = Shared("writes", 2 * PROBE_SECONDS, database.probe_write, folder=folder)
-    return Readiness(
-        needed={
-            DATABASE: lambda: _check_database(database),
-            "migrations": lambda: check_rows(database.fetch),
-            "writes": AtMostEvery(PROBE_SECONDS, writes),
-            "keys": keyring.check if isinstance(keyring, KeyFile) else lambda: None,
-        },
-        wanted={
-            "redis": lambda: _check_redis(redis),
-            "clock": lambda: _check_clock(database),
-            **({} if signed.path is None else {"log": log}),
-        },
-        of_database=frozenset({"migrations", "writes", "clock", "log"}),
+def terms_of(settings: Settings) -> Terms:
+    """Return what the settings say; raises RecordError for an invalid witness."""
+    days = settings.of(IDLE_DAYS)
+    return Terms(
+        origin=settings.origin,
+        retention=retention_of(settings),
+        periods=periods_of(settings),
+        idle_after=timedelta(days=days) if days else None,
+        witnesses=parse_witnesses(settings.witnesses or ""),
+        witness_quorum=settings.witness_quorum,
+        erasure_list=settings.erasure_list,
     )
-
-
-def _check_database(database: Database) -> None:
-    database.reach()
-    database.accept()
-
-
-def _check_log(database: Database, signed: SignedCheckpoints) -> None:
-    """Raise LogSetBack if this database has fewer leaves than were signed on this machine."""
-    last = signed.last()  # first: a head is signed once the database has it
-    if last is not None and last.size > PostgresLog(database).head().size:
-        raise LogSetBack
-
-
-class LogSetBack(Exception):
-    """The database was set back: the public log is not signed until the operator has acted."""
-
-
-def _check_clock(database: Database) -> None:
-    """Compare the clocks; raises ClockWrong, or NotChecked if a slow database does not answer."""
-    try:
-        check_clock(database)
-    except StoreUnavailable as error:
-        raise NotChecked from error
 
 
 def _clocks(database: Database) -> tuple[datetime, datetime | None]:
@@ -538,10 +558,3 @@ def _keyring(settings: Settings) -> Keyring | KeyFile:
     if settings.key_file is None:
         raise KeyringError("neither SHITHEAD_KEY_FILE nor SHITHEAD_KEYS is set")
     return KeyFile(settings.key_file)
-
-
-def _check_redis(redis: Redis | None) -> None:
-    """Raise ConnectionError if Redis is not configured, RedisError if it refuses a write."""
-    if redis is None:
-        raise ConnectionError("SHITHEAD_REDIS_URL is not set")
-    redis.set(REDIS_PROBE, "", ex=60)

@@ -14,17 +14,21 @@ from typing import Final
 from urllib.parse import parse_qs, urlsplit
 
 import structlog
+from redis import Redis
 
 from service.application.signing import verifiers_of
-from service.keys import Keyring, KeyringError, load, load_or_create
-from service.public_log.signed_checkpoints import checkpoint_path
+from service.keys import KeyFile, Keyring, KeyringError, load, load_or_create
+from service.public_log.signed_checkpoints import SignedCheckpoints, checkpoint_path
 from service.runtime.addresses import is_this_machine, scheme_of, sentinels_of, uses_sentinel
 from service.runtime.config import Settings, variable
+from service.runtime.readiness import DATABASE, AtMostEvery, NotChecked, Readiness, Shared
+from service.runtime.telemetry import SHARED_FOLDER
 from service.shx.canonical import RecordError
 from service.shx.tlog.notes import parse_note
 from service.store.database import Database, DatabaseError, UndefinedTable
 from service.store.events import StoreUnavailable
-from service.store.migrate import superseded
+from service.store.migrate import check_rows, superseded
+from service.store.public_log import PostgresLog
 
 _log = structlog.stdlib.get_logger("shithead.start")
 
@@ -366,3 +370,67 @@ class ClockWatch:
 
 def _seconds(length: timedelta) -> str:
     return f"{length.total_seconds():.0f} s"
+
+
+PROBE_SECONDS: Final = 5.0
+"""The shortest time between two writes that test whether a move could be written."""
+
+REDIS_PROBE: Final = "shithead:probe"
+"""The key that a check of Redis sets: a full Redis answers, and refuses every write."""
+
+
+def readiness_of(
+    database: Database,
+    keyring: Keyring | KeyFile,
+    redis: Redis | None,
+    signed: SignedCheckpoints,
+) -> Readiness:
+    """Return the checks of `/readyz`; LogSetBack is reported if a log was set back."""
+    log = AtMostEvery(PROBE_SECONDS, lambda: _check_log(database, signed))
+    folder = os.environ.get(SHARED_FOLDER)
+    writes = Shared("writes", 2 * PROBE_SECONDS, database.probe_write, folder=folder)
+    return Readiness(
+        needed={
+            DATABASE: lambda: _check_database(database),
+            "migrations": lambda: check_rows(database.fetch),
+            "writes": AtMostEvery(PROBE_SECONDS, writes),
+            "keys": keyring.check if isinstance(keyring, KeyFile) else lambda: None,
+        },
+        wanted={
+            "redis": lambda: _check_redis(redis),
+            "clock": lambda: _check_clock(database),
+            **({} if signed.path is None else {"log": log}),
+        },
+        of_database=frozenset({"migrations", "writes", "clock", "log"}),
+    )
+
+
+def _check_database(database: Database) -> None:
+    database.reach()
+    database.accept()
+
+
+def _check_log(database: Database, signed: SignedCheckpoints) -> None:
+    """Raise LogSetBack if this database has fewer leaves than were signed on this machine."""
+    last = signed.last()  # first: a head is signed once the database has it
+    if last is not None and last.size > PostgresLog(database).head().size:
+        raise LogSetBack
+
+
+class LogSetBack(Exception):
+    """The database was set back: the public log is not signed until the operator has acted."""
+
+
+def _check_clock(database: Database) -> None:
+    """Compare the clocks; raises ClockWrong, or NotChecked if a slow database does not answer."""
+    try:
+        check_clock(database)
+    except StoreUnavailable as error:
+        raise NotChecked from error
+
+
+def _check_redis(redis: Redis | None) -> None:
+    """Raise ConnectionError if Redis is not configured, RedisError if it refuses a write."""
+    if redis is None:
+        raise ConnectionError("SHITHEAD_REDIS_URL is not set")
+    redis.set(REDIS_PROBE, "", ex=60)

@@ -158,7 +158,7 @@ def _opened(
     database: OwnerDatabase, keys: Keyring, operator: str, archive: Path | str | None
 ) -> AdminSession:
     from service.application.operations import Archiving
-    from service.bootstrap import Services
+    from service.bootstrap import Ports, Services, Terms
     from service.store.archive import Bundles
     from service.store.directory import Directory
     from service.store.lookups import Lookups
@@ -168,14 +168,14 @@ def _opened(
 
     bundles, owner = Bundles(archive), Owner(database)
     store = PostgresStore(database, bundles)
-    services = Services(
+    ports = Ports(
         store=store,
         directory=Directory(database),
         lookups=Lookups(database, store),
         keyring=keys,
-        origin=ORIGIN,
         log_store=PostgresLog(database),
     )
+    services = Services(ports, Terms(origin=ORIGIN))
     operating = _operating(services, owner, operator, keys)
     archiving = Archiving(
         operating=operating,

@@ -181,7 +181,7 @@ def _clear(folder: Path) -> None:
 
 
 def _dumps(url: str, keyring: Keyring, archive: Path | str) -> Dumps:
-    from service.bootstrap import Services
+    from service.bootstrap import Ports, Services, Terms
     from service.store.archive import Bundles
     from service.store.database import Database
     from service.store.directory import Directory
@@ -191,12 +191,13 @@ def _dumps(url: str, keyring: Keyring, archive: Path | str) -> Dumps:
 
     database = Database(url, size=1)
     store = PostgresStore(database, Bundles(archive))
-    return Services(
+    ports = Ports(
         store=store,
         directory=Directory(database),
         lookups=Lookups(database, store),
         keyring=keyring,
-        origin="shithead.localhost",  # a placeholder: a dump signs nothing
         log_store=PostgresLog(database),
         close=database.close,
-    ).dumps
+    )
+    # The origin is a placeholder: a dump signs nothing.
+    return Services(ports, Terms(origin="shithead.localhost")).dumps

@@ -29,7 +29,7 @@ from service.api.app import create_app
 from service.api.operation import BODY_BYTES
 from service.application.errors import Refusal
 from service.application.quotas import QUOTAS
-from service.bootstrap import Services
+from service.bootstrap import Ports, Services, Terms
 from service.domain.dispute import Periods
 from service.features import FEATURES
 from service.keys import Keyring
@@ -95,18 +95,17 @@ def service(database_url: str) -> Iterator[Recorder]:
     """Yield a recorder of a service with a fixed clock, seed and keys."""
     database = Database(database_url, size=2)
     store = PostgresStore(database)
-    services = Services(
+    ports = Ports(
         log_store=PostgresLog(database),
         store=store,
         directory=Directory(database),
         lookups=Lookups(database, store),
         keyring=keyring(),
-        origin=ORIGIN,
         world=SetWorld(),
         trials=Accepted(),
-        periods=AT_ONCE,
         close=database.close,
     )
+    services = Services(ports, Terms(origin=ORIGIN, periods=AT_ONCE))
     settings = Settings(
         database_url=database_url,
         origin=ORIGIN,

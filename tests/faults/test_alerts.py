@@ -19,7 +19,7 @@ import pytest
 from prometheus_client import CollectorRegistry
 from prometheus_client.multiprocess import MultiProcessCollector
 
-from service import bootstrap
+from service import startup_checks
 from service.api.observability import Asking
 from service.application.calls import RegisteredPlayer
 from service.application.quotas import Slice
@@ -85,7 +85,7 @@ def event_of_tomorrow(url: str) -> Iterator[None]:
 def test_the_alert_of_a_part_fires_while_the_part_fails(
     own_url: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(bootstrap, "PROBE_SECONDS", 0.0)
+    monkeypatch.setattr(startup_checks, "PROBE_SECONDS", 0.0)
     valkey, keys = EmbeddedValkey(tmp_path / "valkey"), tmp_path / "keys.json"
     load_or_create(keys)
     world = make_world(own_url, redis_url=valkey.start(), keys=None, key_file=keys)

@@ -10,7 +10,7 @@ import psycopg
 import pytest
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
-from service import bootstrap
+from service import startup_checks
 from service.job_queue import connect
 from service.local.servers import EmbeddedValkey
 from service.runtime.readiness import AtMostEvery
@@ -25,7 +25,7 @@ pytestmark = pytest.mark.heavy
 @pytest.fixture
 def probing(own_url: str, monkeypatch: pytest.MonkeyPatch) -> Iterator[World]:
     """Return an application that probes at each call of readiness."""
-    monkeypatch.setattr(bootstrap, "PROBE_SECONDS", 0.0)
+    monkeypatch.setattr(startup_checks, "PROBE_SECONDS", 0.0)
     world = make_world(own_url, statement_seconds=1)
     yield world
     world.services.close()

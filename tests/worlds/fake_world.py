@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import hashlib
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from datetime import UTC, datetime, timedelta
 from types import MappingProxyType
 from typing import Any, Literal
@@ -20,7 +20,7 @@ from service.application.games.entry import GameEntry
 from service.application.ports import GameVersion, JobKind, Notifier
 from service.application.quotas import Slice
 from service.application.tables.record import TableRequest
-from service.bootstrap import Services
+from service.bootstrap import Ports, Services, Terms
 from service.domain.dispute import Periods
 from service.domain.events import Clock, Entropy
 from service.domain.legal import legal_moves
@@ -125,7 +125,11 @@ def services_over(database: Database, **parts: Any) -> Services:
         "origin": "tests.example",
         "close": database.close,
     }
-    return Services(**usual | parts)
+    known, terms = usual | parts, {one.name for one in fields(Terms)}
+    return Services(
+        Ports(**{name: value for name, value in known.items() if name not in terms}),
+        Terms(**{name: value for name, value in known.items() if name in terms}),
+    )
 
 
 def unconnected(**parts: Any) -> Services:
