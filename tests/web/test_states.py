@@ -93,8 +93,7 @@ def test_a_page_without_a_connection_loads_again_when_it_is_back(
     page.goto(f"/replay/{game}")
     expect(page.get_by_role("alert")).to_contain_text("No connection to the server")
     expect(page.get_by_role("button", name="Load it again")).to_be_visible()
-    page.unroute_all()
-    page.evaluate("dispatchEvent(new Event('online'))")
+    page.unroute_all()  # the browser notices nothing, as when the server was restarted
     page.locator("#rows li").first.wait_for()
 
 
@@ -205,3 +204,61 @@ def test_a_custom_ruleset_has_its_name_in_the_lobby_and_its_page_leads_to_a_tabl
     page.get_by_role("button", name="Start", exact=True).click()
     page.wait_for_url("**/play/*")
     expect(page).to_have_title(f"{name}, hand 1")
+
+
+def test_a_move_without_an_answer_is_compared_when_the_server_is_back(
+    visits: Visits, service: Running
+) -> None:
+    """The page first says what it does not know; then that the move was not played, or nothing."""
+    visits.expect("no answer|Failed to load")
+    ada = register(service.port, "Ada")
+    seats = ["me", {"bot": "lowest"}]
+    game = ada.post("/v1/tables", {"ruleset": "leeds", "seats": seats, "window_seconds": 0})["game"]
+    me = {"id": "", "name": "Ada", "token": ada.token, "recovery": None}
+    page = visits.visitor().new_page()
+    page.add_init_script(HURRY)
+    visits.open_as(me, f"/play/{game}", page=page)
+    for is_played in (False, True):
+        ready = page.get_by_role("button", name="Ready")
+        ready.wait_for()
+        page.locator("#log li").first.wait_for(state="attached")
+        page.route("**/v1/games/**", lambda route: route.abort())
+        ready.click()
+        box = page.locator(".refusal")
+        expect(box).to_contain_text("The server does not answer")
+        if is_played:
+            ada.post(f"/v1/games/{game}/moves", {"type": "ready"})
+        page.unroute_all()
+        page.evaluate("dispatchEvent(new Event('offline')); dispatchEvent(new Event('online'))")
+        if is_played:
+            expect(box).to_have_count(0)
+            expect(ready).to_have_count(0)
+        else:
+            expect(box).to_contain_text("Your move was not played. Ready again.")
+
+
+def test_a_step_of_a_dispute_without_an_answer_is_compared_when_the_server_is_back(
+    visits: Visits, service: Running
+) -> None:
+    visits.expect("no answer|Failed to load")
+    ada = register(service.port, "Ada")
+    game = ada.post("/v1/tables", {"ruleset": "leeds", "seats": ["me", {"bot": "lowest"}]})["game"]
+    ada.post(f"/v1/games/{game}/moves", {"type": "forfeit"})
+    body = {"accused": None, "seq": 0, "charge": "wrong_deal", "statement": "The deal."}
+    dispute = ada.post(f"/v1/games/{game}/disputes", body)["id"]
+    me = {"id": "", "name": "Ada", "token": ada.token, "recovery": None}
+    page = visits.visitor().new_page()
+    page.add_init_script(HURRY)
+    visits.open_as(me, f"/disputes/{dispute}", page=page)
+    page.locator("textarea").fill("I saw it.")
+    page.route("**/v1/disputes/**", lambda route: route.abort())
+    page.get_by_role("button", name="Add the statement").click()
+    fault = page.locator("#fault")
+    expect(fault).to_contain_text("The server does not answer")
+    expect(page.locator("#connection")).to_contain_text("Offline")
+    page.unroute_all()
+    expect(fault).to_have_text("This was not done. Do it again.")
+    expect(page.locator("#connection")).to_be_hidden()
+    page.get_by_role("button", name="Add the statement").click()
+    expect(page.get_by_text("I saw it.")).to_be_visible()
+    expect(fault).to_be_empty()

@@ -146,6 +146,12 @@ export async function problemOf(answer) {
 
 const isTemporary = (/** @type {Problem} */ { status }) => status === 0 || status === 429 || status >= 500;
 
+/** @param {unknown} problem @returns {boolean} whether the request may have had its effect all the same */
+export const isUnsure = (problem) => problem instanceof Problem && (problem.status === 0 || problem.status >= 500);
+
+/** @param {number} ms @returns {number} between half and one and a half of it: pages do not come back in the same second */
+export const spread = (ms) => ms * (0.5 + Math.random());
+
 /**
  * Make a call at most ATTEMPTS times: again after a temporary problem (no answer, 429 or 5xx).
  *
@@ -158,7 +164,7 @@ async function repeated(attempt, signal) {
       return await attempt();
     } catch (problem) {
       if (attempts >= ATTEMPTS || !(problem instanceof Problem) || !isTemporary(problem) || signal?.aborted) throw problem;
-      if (navigator.onLine) await pause(Math.max(problem.retryAfter * 1000, 250 * 2 ** attempts));
+      if (navigator.onLine) await pause(problem.retryAfter * 1000 + spread(250 * 2 ** attempts));
       else await idle(OFFLINE, signal);
     }
   }

@@ -221,11 +221,18 @@ async function accuse(game) {
  * @param {Posted<"POST", `/v1/disputes/{}/${Part}`>} [body]
  * @param {() => void} [onaccepted] called before the dispute is shown
  */
-const call = (part, body, onaccepted) => attempt(async () => {
-  const dispute = await post(/** @type {any} */ (`/v1/disputes/${id}/${part}`), body);
-  onaccepted?.();
-  show(/** @type {any} */ (dispute));
-});
+function call(part, body, onaccepted) {
+  const before = JSON.stringify(court.dispute);
+  return attempt(async () => {
+    const dispute = await post(/** @type {any} */ (`/v1/disputes/${id}/${part}`), body);
+    onaccepted?.();
+    show(/** @type {any} */ (dispute));
+  }, async () => {
+    const dispute = await get(`/v1/disputes/${id}`);
+    show(dispute);
+    return JSON.stringify(dispute) !== before;
+  });
+}
 
 const cast = (/** @type {Posted<"POST", "/v1/disputes/{}/votes">} */ body) => call("votes", body);
 

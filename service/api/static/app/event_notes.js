@@ -4,7 +4,8 @@
  * They are no part of the record and never evidence.
  */
 
-import { get, identity, post } from "./api.js";
+import { Problem, get, identity, isUnsure, post } from "./api.js";
+import { answered } from "./connection.js";
 import { h, svg } from "./dom.js";
 import { t } from "./i18n.js";
 import { WIDTH, lane } from "./timeline.js";
@@ -51,7 +52,16 @@ export function eventNotes({ game, shares, last, changed, report }) {
       await load();
     } catch (problem) {
       report(problem);
+      if (isUnsure(problem)) await settle(seq, text);
     }
+  }
+
+  /** After no answer, when the server answers again: state that a note was not kept, or nothing. @param {number} seq @param {string} text */
+  async function settle(seq, text) {
+    await answered(load);
+    if ((own(seq)?.text ?? "") === text) drafts.delete(seq);
+    else report(Object.assign(new Problem({ detail: t("note.unkept") }, 409), { lang: null }));
+    changed();
   }
 
   /** The notes on an event, and the form for the reader's own. @param {number} seq */

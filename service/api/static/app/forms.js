@@ -1,12 +1,20 @@
 /** Parts of the court's forms: buttons, fields, sections, and a request with the problem that the server reports. */
 
-import { Problem } from "./api.js";
+import { Problem, isUnsure } from "./api.js";
+import { answered } from "./connection.js";
 import { find, h, replace } from "./dom.js";
 import { language, t } from "./i18n.js";
 import { worded } from "./worded.js";
 
-/** Run a request, and show the problem if the server refuses it. @param {() => Promise<unknown>} work @returns {Promise<boolean>} whether it did not */
-export async function attempt(work) {
+/**
+ * Run a request, and show the problem if the server refuses it. After no answer the problem is replaced when the server
+ * answers again.
+ *
+ * @param {() => Promise<unknown>} work
+ * @param {() => Promise<boolean>} [compare] what to fetch then; returns whether the request had its effect
+ * @returns {Promise<boolean>} whether the server did not refuse it
+ */
+export async function attempt(work, compare) {
   replace(find("#fault"));
   try {
     await work();
@@ -18,8 +26,17 @@ export async function attempt(work) {
     find("#fault").lang = problem.lang ?? language;
     replace(find("#fault"), [problem.message, ...more].join(" "), " ", other);
     find("#fault").scrollIntoView({ block: "nearest" });
+    if (isUnsure(problem) && compare) settle(compare, find("#fault").textContent);
     return false;
   }
+}
+
+/** @param {() => Promise<boolean>} compare @param {string | null} shown the text that is replaced, unless another one stands there then */
+async function settle(compare, shown) {
+  const isDone = await answered(compare);
+  if (find("#fault").textContent !== shown) return;
+  find("#fault").lang = language;
+  replace(find("#fault"), isDone ? "" : t("court.undone"));
 }
 
 /** Show at the field that a text is missing, and focus it. @param {HTMLTextAreaElement} text @param {string} [key] */

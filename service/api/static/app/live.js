@@ -5,7 +5,7 @@
  * opens only six connections to a server over HTTP/1.1, and if a proxy holds the stream back.
  */
 
-import { Problem, call, headers, idle, problemOf } from "./api.js";
+import { Problem, call, headers, idle, problemOf, spread } from "./api.js";
 import { isSandboxed } from "./storage.js";
 
 /** Milliseconds without data after which a connection counts as lost; the server sends a comment every 15 s. */
@@ -73,7 +73,7 @@ export async function* live(game, after, { signal, onstate = () => {} }) {
     }
     failures += 1;
     const rest = polls && failures === 1 ? POLL : Math.min(8000, 300 * 2 ** failures);
-    await idle(document.hidden ? HIDDEN_POLL : rest, signal);
+    await idle(spread(document.hidden ? HIDDEN_POLL : rest), signal);
   }
 }
 

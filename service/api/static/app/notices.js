@@ -7,7 +7,7 @@
  * on as `turns`: `elsewhere.js` shows those at other tables than the one of the page.
  */
 
-import { Problem, headers, identity, onceIdentified, pause, problemOf } from "./api.js";
+import { Problem, headers, identity, onceIdentified, pause, problemOf, spread } from "./api.js";
 import { isSandboxed } from "./storage.js";
 
 const LEADER = "shithead.notices";
@@ -130,7 +130,7 @@ async function readFor(channel) {
     } catch (error) {
       if (error instanceof Problem && [401, 403].includes(error.status)) return;
     }
-    await pause(Math.min(LONGEST_PAUSE, 1000 * 2 ** failures) * (0.5 + Math.random())); // not all pages at once after a restart
+    await pause(spread(Math.min(LONGEST_PAUSE, 1000 * 2 ** failures)));
   }
 }
 

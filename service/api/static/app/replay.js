@@ -5,13 +5,13 @@
  * from the audit, for the visible rows of the list.
  */
 
-import { Problem, get } from "./api.js";
+import { Problem, get, isUnsure } from "./api.js";
 import { playersOf } from "./avatars.js";
 import { middle, outcome, plaque, showSeats, sides, sizeClass } from "./board.js";
 import { caption, marked, recentActions, resultText, seatName } from "./captions.js";
 import { sorted, spelled } from "./cards.js";
 import { cardPanel, decisionPanel, statements } from "./decision.js";
-import { connected } from "./connection.js";
+import { connected, reachable } from "./connection.js";
 import { announce, find, h, loaded, replace, svg } from "./dom.js";
 import { eventNotes } from "./event_notes.js";
 import { eventList } from "./events.js";
@@ -600,7 +600,9 @@ function report(problem) {
   if (leaving.signal.aborted || problem?.name === "AbortError") return;
   if (!(problem instanceof Problem)) throw problem;
   const place = document.getElementById("complaint");
-  if (place) replace(place, h("p", { class: "notice warning", role: "alert", lang: problem.lang }, [problem.message]));
+  const complaint = h("p", { class: "notice warning", role: "alert", lang: problem.lang }, [problem.message]);
+  if (place && isUnsure(problem)) reachable().then(() => complaint.remove(), () => {});
+  if (place) replace(place, complaint);
   else replace(root, problemState(problem, "hand"));
 }
 

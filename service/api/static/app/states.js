@@ -6,6 +6,7 @@
  */
 
 import { identity } from "./api.js";
+import { reachable } from "./connection.js";
 import { h } from "./dom.js";
 import { has, t } from "./i18n.js";
 import { isSandboxed } from "./storage.js";
@@ -20,7 +21,7 @@ const link = (href, key, kind = "") => h("a", { class: `button ${kind}`, href },
 /**
  * Return the heading, the explanation and the next steps for a problem.
  *
- * A page without a connection loads itself again when the browser is online.
+ * A page that the server did not answer loads itself again when it does.
  *
  * @param {{status: number, message: string, lang?: string | null}} problem
  * @param {Subject} subject
@@ -28,8 +29,8 @@ const link = (href, key, kind = "") => h("a", { class: `button ${kind}`, href },
 export function problemState({ status, message, lang = null }, subject) {
   if (status === 404) return missing(subject);
   const isOffline = status === 0;
-  if (isOffline) addEventListener("online", () => location.reload(), { once: true });
   const isTemporary = isOffline || status === 429 || status >= 500;
+  if (isOffline) reachable().then(() => location.reload(), () => {});
   return shown(
     t(isOffline ? "state.offline" : isTemporary ? "state.later" : "state.refused"),
     [

@@ -34,6 +34,7 @@ export const game = {
   /** Events before this seq have been animated and announced. */
   announced: 0,
   /** @type {Problem | null} */ refusal: null,
+  /** The last move, while it is not known whether the server played it. @type {{id: string, version: number, move: Api["Move"], view: Api["GameView"]} | null} */ unsure: null,
   /** The problem of the last call that no action of the reader caused; a later answer removes it. */ trouble: "",
   /** @type {string[]} */ warnings: [],
   /** A restore that can have lost a part of this hand. @type {import("../verifier/notes.js").Restore | null} */ restored: null,

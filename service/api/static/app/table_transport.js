@@ -1,7 +1,8 @@
 /** What the page of a table fetches and posts: hand and table, the log as it grows, moves. It draws nothing. */
 
-import { Problem, call, get, identity, idle, post, problemWith } from "./api.js";
+import { Problem, call, get, identity, idle, isUnsure, post, problemWith, spread } from "./api.js";
 import { now } from "./clock.js";
+import { moveInWords } from "./captions.js";
 import { connected } from "./connection.js";
 import { announce } from "./dom.js";
 import { guided } from "./guide.js";
@@ -143,6 +144,7 @@ function take(view) {
   else if (game.shown.version === view.version) game.shown = view;
   changed();
   sendEntropy();
+  if (game.unsure) settle().catch(report);
 }
 
 export const queue = story({
@@ -251,7 +253,7 @@ async function nextHand(signal) {
       signal.removeEventListener("abort", stop);
     }
     changed();
-    if (!game.connected) await idle(3000, signal);
+    if (!game.connected) await idle(spread(3000), signal);
   }
 }
 
@@ -287,6 +289,7 @@ export async function act(move) {
     take(answer.game);
     game.chain.compare().catch(report);
   } catch (problem) {
+    if (isUnsure(problem)) game.unsure = { id, version, move, view };
     refused(problem);
   } finally {
     clearTimeout(slow);
@@ -317,7 +320,22 @@ function refused(problem) {
   if (problem.status === 401 && identity()) return location.reload(); // the token was replaced in another browser
   game.refusal = problem;
   announce([problem.message, problem.body.rule_text].filter(Boolean).join(" "), { urgent: true });
-  if (problem.status === 0 || problem.status === 412 || problem.status === 409) refresh();
+  if (isUnsure(problem) || problem.status === 412 || problem.status === 409) refresh();
+}
+
+/** After a move without an answer, when the server answers again: state that it was not played, or nothing. */
+async function settle() {
+  const { id, version, move, view: then } = /** @type {NonNullable<typeof game.unsure>} */ (game.unsure);
+  game.unsure = null;
+  const { items } = await get(`/v1/games/${id}/events?after=${version}`, { signal: game.left.signal });
+  const { view } = game;
+  if (id !== view.id || game.busy) return;
+  const isPlayed = items.some(({ by }) => by === view.as);
+  if (isPlayed) fetchReceipt(id).catch(report);
+  const isOpen = !isPlayed && (view.version === version || (view.turn === view.as && then.turn === view.as));
+  game.refusal = isOpen ? new Problem({ type: "not-played", detail: t("act.unplayed", { move: moveInWords(move, then) }) }, 0) : null;
+  if (game.refusal) announce(game.refusal.message, { urgent: true });
+  changed();
 }
 
 let contributing = false;
