@@ -17,6 +17,8 @@ from typing import Any
 
 import psycopg
 
+from service.feature import settings_of
+from service.features import FEATURES
 from service.keys import Keyring
 from service.local.forked_programs import can_fork
 from service.local.processes import Child
@@ -96,10 +98,14 @@ def running(
         "api_processes": 2,
         "api_threads": 16,
     }
+    of_features = {
+        one.name: more.pop(one.name) for one in settings_of(FEATURES) if one.name in more
+    }
     settings = Settings(
         database_url=_restricted(database_url),
         redis_url=redis_url,
         workers=workers or 0,
+        of_features=of_features,
         **known | more,
     )
     service = Running(settings=settings, logs=folder)
