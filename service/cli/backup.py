@@ -33,6 +33,7 @@ from service.cli.service_options import (
     write_keys,
 )
 from service.cli.statuses import ReadPath
+from service.local.supervisor_metrics import CHECKED_FILE
 from service.runtime.config import variable
 from service.runtime.plain_errors import why
 
@@ -357,6 +358,13 @@ SAVE_EVERY = 5.0
     type=click.Path(path_type=Path, dir_okay=False),
     help="Save progress to this file; an interrupted check continues from it.",
 )
+@click.option(
+    "--metrics",
+    type=click.Path(path_type=Path, dir_okay=False),
+    metavar="FILE",
+    help="Write time and faults of this check for Prometheus (node_exporter's textfiles).  "
+    "[default: check.prom in --data, which `shithead up` shows, unless --database-url is used]",
+)
 @click.option("--json", "as_json", is_flag=True, help="Print the result as JSON.")
 def check(
     database_url: str | None,
@@ -365,6 +373,7 @@ def check(
     archive: Path | str | None,
     origin: str,
     state: Path | None,
+    metrics: Path | None,
     *,
     keep_refusals_days: int | None,
     deep: bool,
@@ -415,9 +424,20 @@ def check(
     if state is not None:
         state.unlink(missing_ok=True)
     _print_result(done, missing, signatures=keys is not None, as_json=as_json)
+    if file := metrics or (data / CHECKED_FILE if database_url is None else None):
+        _leave_metrics(file, len(done.faults) + done.unlisted + len(missing))
     if missing:
         click.echo(missing_keys(available, missing), err=True)
     return FOUND if done.faults or missing else 0
+
+
+def _leave_metrics(file: Path, faults: int) -> None:
+    from service.local.supervisor_metrics import write_check
+
+    try:
+        write_check(file, time.time(), faults)
+    except OSError as error:  # what was found stands: say that no alert will follow from it
+        click.echo(f"the metrics of this check were not written: {why(error)}", err=True)
 
 
 def _refusals_after(days: int | None) -> datetime:

@@ -1,4 +1,4 @@
-"""Metrics of the supervisor, written to the folder that the programs share."""
+"""Metrics of the supervisor, and of `shithead check`: of the machine, not of one program."""
 
 from __future__ import annotations
 
@@ -7,12 +7,13 @@ import os
 import re
 import subprocess
 import time
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Final, Protocol
 
 from prometheus_client.mmap_dict import MmapedDict, mmap_key
 
+from service.runtime.atomic_files import PUBLIC, write_whole
 from service.runtime.telemetry import RESTARTS
 
 DISK_EVERY: Final = 15.0
@@ -28,13 +29,28 @@ _DISK_LINE: Final = re.compile(r" (\d+) +\d+ +(\d+) +\d+% +(\S.*)$")
 """The size and the free space in KiB, and the mount point, in the output of `df -Pk`."""
 
 
+MEMORY: Final = {
+    "MemAvailable": ("shithead_memory_available_bytes", "Memory that programs can still get"),
+    "MemTotal": ("shithead_memory_size_bytes", "Memory of the machine"),
+}
+"""The metrics of memory by the names in /proc/meminfo, each with its description."""
+
+CHECKED: Final = {
+    "shithead_check_timestamp_seconds": "Time at which the last `shithead check` ended",
+    "shithead_check_faults": "Faults that the last `shithead check` found",
+}
+"""The metrics of the last check, with their descriptions."""
+
+CHECKED_FILE: Final = "check.prom"
+"""The file in the data folder in which `shithead check` leaves its metrics."""
+
 BASE_BACKUP: Final = "shithead_base_backup_timestamp_seconds"
 """The metric of the base backup from which a restore would begin."""
 
 
 class SupervisorMetrics:
     """
-    Restarts of programs, the room on disks, and the age of the base backup.
+    Restarts of programs, the room on disks and in memory, the ages of base backup and last check.
 
     The files have the format of `prometheus_client`. Its own metrics cannot be used here: whether
     they are shared is decided at the import, before the data folder is known.
@@ -47,6 +63,8 @@ class SupervisorMetrics:
         self._disks = [_Disk(name, folder) for name, folder in folders.items()]
         self._restarts: dict[str, int] = {}
         self._base_backup: float | None = None
+        self._checked = next(iter(folders.values())) / CHECKED_FILE
+        self._due = 0.0
 
     def begin(self, programs: Iterable[str]) -> None:
         """Show 0 restarts of the programs, so that the first one is an increase."""
@@ -62,10 +80,7 @@ class SupervisorMetrics:
         if at is None or at == self._base_backup:
             return
         self._base_backup = at
-        key = mmap_key(
-            BASE_BACKUP, BASE_BACKUP, [], [], "Time at which the newest base backup began"
-        )
-        self._gauges.write_value(key, at, time.time())
+        self._show(BASE_BACKUP, "Time at which the newest base backup began", at)
 
     def measure_disks_due(self) -> None:
         """
@@ -84,6 +99,21 @@ class SupervisorMetrics:
             for (name, text), value in zip(DISK.items(), disk.free_and_size, strict=True):
                 key = mmap_key(name, name, ["disk"], [disk.name], text)
                 self._gauges.write_value(key, value, time.time())
+
+    def measure_machine_due(self) -> None:
+        """Show the memory of the machine (on Linux) and the last check, each 15 seconds."""
+        if time.monotonic() < self._due:
+            return
+        self._due = time.monotonic() + DISK_EVERY
+        for word, kibibytes in _fields(Path("/proc/meminfo")):
+            if word in MEMORY:
+                self._show(*MEMORY[word], kibibytes * 1024)
+        for name, value in _fields(self._checked):
+            if name in CHECKED:
+                self._show(name, CHECKED[name], value)
+
+    def _show(self, name: str, text: str, value: float) -> None:
+        self._gauges.write_value(mmap_key(name, name, [], [], text), value, time.time())
 
     def _set_restarts(self, program: str, count: int) -> None:
         self._restarts[program] = count
@@ -136,6 +166,29 @@ class _Disk:
                     cwd="/",
                 )
         return match is not None
+
+
+def write_check(path: Path, at: float, faults: int) -> None:
+    """
+    Write the metrics of a check in the text format of Prometheus; raises OSError.
+
+    The textfile collector of node_exporter reads such files, and `shithead up` that of its folder.
+    """
+    lines = [
+        f"# HELP {name} {text}\n# TYPE {name} gauge\n{name} {value}\n"
+        for (name, text), value in zip(CHECKED.items(), (at, faults), strict=True)
+    ]
+    write_whole(path, "".join(lines).encode(), mode=PUBLIC)
+
+
+def _fields(path: Path) -> Iterator[tuple[str, float]]:
+    """Yield the names and numbers at the beginnings of the lines of a file, none without it."""
+    try:
+        text = path.read_text("ascii")
+    except (OSError, UnicodeError):
+        return
+    for name, number in re.findall(r"^(\w+):?\s+([0-9.e+]+)", text, re.MULTILINE):
+        yield name, float(number)
 
 
 class _File(Protocol):

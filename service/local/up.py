@@ -248,6 +248,7 @@ def _supervise(
             measured.restarted(name)
         measured.show_base_backup(servers.base_backup)
         measured.measure_disks_due()
+        measured.measure_machine_due()
         restart_line_writers()
         rotation.rotate_due()
 

@@ -34,7 +34,7 @@ from service.local import up
 from service.local.processes import make_folder
 from service.local.programs import Program, Supervisor
 from service.local.servers import EmbeddedValkey
-from service.local.supervisor_metrics import SupervisorMetrics
+from service.local.supervisor_metrics import CHECKED_FILE, SupervisorMetrics, write_check
 from service.local.up import UpOptions
 from service.runtime.config import settings_from
 from service.runtime.telemetry import SHARED_FOLDER, WAL_ARCHIVED
@@ -427,3 +427,26 @@ def test_an_old_base_backup_raises_an_alert(tmp_path: Path) -> None:
     assert firing({}, readings(registry), "ShitheadBaseBackupOld", tmp_path)
     metrics.show_base_backup(time.time())
     assert not firing({}, readings(registry), "ShitheadBaseBackupOld", tmp_path)
+
+
+def test_a_check_that_is_old_or_found_faults_raises_an_alert(tmp_path: Path) -> None:
+    """By the file that the command leaves, as the supervisor shows it."""
+    folder = make_folder(tmp_path / "measures")
+
+    def fires(alert: str) -> bool:
+        metrics = SupervisorMetrics(folder, {"data": tmp_path})
+        metrics.measure_machine_due()
+        return firing({}, readings(shared(folder)), alert, tmp_path)
+
+    both = "ShitheadCheckMissing|ShitheadCheckFaults"
+    assert not fires(both), "no check yet"
+    write_check(tmp_path / CHECKED_FILE, time.time(), 0)
+    assert not fires(both)
+    write_check(tmp_path / CHECKED_FILE, time.time(), 2)
+    assert fires("ShitheadCheckFaults")
+    write_check(tmp_path / CHECKED_FILE, time.time() - 3 * 86_400, 0)
+    assert fires("ShitheadCheckMissing")
+    assert not fires("ShitheadCheckFaults|ShitheadMemory")
+    shown = readings(shared(folder))
+    size, free = (shown[f"shithead_memory_{word}_bytes{{}}"][1] for word in ("size", "available"))
+    assert 1 << 27 < free < size

@@ -50,7 +50,7 @@ def test_grafana_knows_every_field() -> None:
 
 @pytest.mark.parametrize("query", QUERIES)
 def test_every_query_uses_only_existing_metrics(query: str) -> None:
-    names = set(re.findall(r"\bshithead_[a-z_]+", query))
+    names = set(re.findall(r"\b(?:shithead|process)_[a-z_]+", query))
     assert names
     assert names <= known_metrics()
 

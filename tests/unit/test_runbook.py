@@ -59,7 +59,12 @@ VALUE = re.compile(r"\s*([\w./-]+( \d+| s)?)?\s*")
 
 def known_metrics() -> set[str]:
     """Return the names under which Prometheus finds the metrics of this service."""
-    known = {*supervisor_metrics.DISK, supervisor_metrics.BASE_BACKUP}
+    known = {
+        *supervisor_metrics.DISK,
+        *(name for name, _ in supervisor_metrics.MEMORY.values()),
+        *supervisor_metrics.CHECKED,
+        supervisor_metrics.BASE_BACKUP,
+    }
     for family in (*prometheus_client.REGISTRY.collect(), *observability.SECONDS.collect()):
         known |= {family.name, *(family.name + end for end in ("_total", "_bucket", "_count"))}
     return known

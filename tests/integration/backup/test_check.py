@@ -615,7 +615,10 @@ def test_the_command_ends_with_1_if_a_fault_is_found(
     assert run("--state", str(state)) == (0, "4 streams, 3 leaves: no faults\n")
     assert not state.exists(), "a finished check deletes its state"
     as_superuser(stored_games.url, _the_row(stored_games.running))
-    status, printed = run("--json", "--deep")
+    metrics = tmp_path / "metrics.prom"
+    status, printed = run("--json", "--deep", "--metrics", str(metrics))
+    assert "\nshithead_check_faults 1\n" in metrics.read_text()
+    assert not (tmp_path / "check.prom").exists(), "another database than that of --data"
     report = json.loads(printed)
     assert (status, report["streams"], report["signatures"]) == (1, 4, False)
     assert [fault["check"] for fault in report["faults"]] == ["row"]
