@@ -8,6 +8,7 @@ from collections.abc import Iterator, Sequence
 from datetime import datetime
 from itertools import pairwise
 from typing import Any
+from urllib.parse import parse_qs, urlsplit
 from uuid import UUID
 
 import pytest
@@ -278,14 +279,26 @@ def test_a_note_is_kept_beside_its_event_and_on_the_scrubber(
 def test_another_move_is_tried_played_on_and_shared(
     visits: Visits, service: Running, size: str
 ) -> None:
-    """It is marked as hypothetical; its address shows it again, and one press leads back."""
+    """
+    It is marked as hypothetical, and named by the event that it replaces.
+
+    Its address shows it again, and one press leads back.
+    """
     moves = (api(service, f"/v1/games/{LEEDS.game}/audit/moves/{seq}") for seq in range(30, 100))
     move = next(one for one in moves if len(one["legal"]) > 1)
     page = opened(visits, LEEDS.game, f"?event={move['first']}&why=1", size=size)
     page.get_by_role("button", name="Try this move").first.click()
     line = page.locator("#now .what-if")
     expect(line.locator(".hypothetical")).to_be_in_viewport()
-    expect(page.locator("#felt")).to_have_css("outline-style", "dashed")
+    expect(line.locator(".hypothetical")).to_have_text(f"What if, at event {move['first']}:")
+    wait_for_version(page, move["first"] + 1)
+    expect(page.locator("#rows [aria-current] .n")).to_have_text(str(move["first"]))
+    felt = page.locator("#felt")
+    expect(felt).to_have_css("outline-style", "dashed")
+    mark = "(felt) => getComputedStyle(felt, '::before').content"
+    assert felt.evaluate(mark) == '"What if"'
+    for real in ("#rows", "#plot"):
+        expect(page.locator(real)).to_have_css("filter", re.compile("grayscale.*opacity"))
     board = expect(page.locator("#why"), "it covers the board of a phone")
     (board.to_be_hidden if size == "phone" else board.to_be_visible)()
     expect(line.locator(".could button").first).to_be_in_viewport()
@@ -296,7 +309,17 @@ def test_another_move_is_tried_played_on_and_shared(
     line.get_by_role("button", name="To its end").click()
     expect(line.locator(".what")).to_contain_text("shithead")
     expect(page.locator("#controls")).to_be_hidden()
+    ended = json.loads(LEEDS.lines[-2])["data"]["places"]
+    fact = ("first", "place 2", "last")[ended.index(move["seat"])]
+    sentence = re.compile(rf": What if: (first|place 2|last)\. In fact: {fact}\.$")
+    expect(line.locator(".compared")).to_have_text(sentence)
     page.wait_for_url(re.compile(r"line=.*%2C1%5D"))
+    page.get_by_role("button", name="Share this moment").click()
+    dialog = page.get_by_role("dialog")
+    address = dialog.get_by_label("Address of this moment").input_value()
+    assert address == page.url.replace("&why=1", "")
+    assert dialog.locator("img, textarea").count() == 0, "they would show the hand that was played"
+    page.keyboard.press("Escape")
     shared = visits.open(f"/replay/{page.url.rpartition('/')[2]}", size=size)
     again = shared.locator("#now .what-if")
     again.get_by_role("button", name="To its end").click()
@@ -309,6 +332,32 @@ def test_another_move_is_tried_played_on_and_shared(
     cut = "one => one.scrollHeight - one.clientHeight"
     assert shared.locator("#rows").evaluate(cut) <= 1, "the whole list is printed"
     shared.emulate_media(media="screen")
+
+
+def test_of_two_moves_that_are_tried_the_later_one_is_shown(
+    visits: Visits, service: Running
+) -> None:
+    """Also if the line of the earlier one arrives last."""
+    moves = (api(service, f"/v1/games/{LEEDS.game}/audit/moves/{seq}") for seq in range(30, 100))
+    move = next(one for one in moves if len(one["legal"]) > 2)
+    page = opened(visits, LEEDS.game, f"?event={move['first']}&why=1", size="desktop")
+    held: list[Route] = []
+    page.route("**/what-if", lambda route: route.continue_() if held else held.append(route))
+    attempts = page.get_by_role("button", name="Try this move")
+    attempts.nth(0).click()
+    wait_for(lambda: pumped(page) and len(held) == 1, seconds=20)
+    attempts.nth(1).click()
+    said = page.locator("#now .what-if .what")
+    said.wait_for()
+    shown = said.inner_text()
+    with page.expect_response("**/what-if"):
+        held[0].continue_()
+    page.evaluate("() => new Promise((done) => setTimeout(done, 200))")
+    assert said.inner_text() == shown
+    page.wait_for_url(re.compile("line="))
+    [[_, move_shown]] = json.loads(parse_qs(urlsplit(page.url).query)["line"][0])[1]
+    early = json.loads(held[0].request.post_data or "")
+    assert move_shown != early["moves"][0]["move"]
 
 
 @pytest.mark.parametrize("size", ["phone", "phone on its side"])
@@ -411,7 +460,7 @@ def test_a_running_hand_is_followed_live_and_hides_the_other_hands(
     page.locator("#rows button.event").nth(theirs).click()
     private = page.get_by_text("Until the end of the hand, only this player sees the choice.")
     expect(private).to_be_visible()
-    page.locator("#opinion summary").click()
+    page.get_by_role("button", name="A bot's opinion").click()
     expect(page.locator("#opinion")).to_contain_text("available after the end of the hand")
     host.post(f"/v1/games/{game}/moves", {"type": "forfeit"})
     expect(page.locator("#as option")).to_have_count(4)
@@ -739,16 +788,34 @@ def judge_last_moves(page: Page) -> None:
 
 
 def test_a_bots_opinion_is_a_curve_with_the_largest_mistakes(visits: Visits) -> None:
-    """It is fetched when the reader opens it; a listed mistake leads to its version."""
+    """
+    It is fetched when the reader opens it; a listed mistake leads to its version.
+
+    It is beside the felt, or below it on a phone, and takes nothing from it.
+    """
     page = opened(visits, sample("shithead-stalemate").game)  # the fewest moves to judge
     judge_last_moves(page)
     place = page.locator("#opinion")
-    expect(place.locator("svg")).to_have_count(0)
-    place.locator("summary").click()
+    page.locator("#now .statement").wait_for()
+    felt = page.locator("#felt").bounding_box()
+    expect(place).to_be_hidden()
+    page.get_by_role("button", name="A bot's opinion").click()
     expect(place.locator(".lane path.hand-line").first).to_be_attached(timeout=60_000)
     expect(place.locator("progress")).to_have_count(0, timeout=120_000)
     expect(place).to_contain_text("not evidence")
     assert {"83", "89"} <= set(place.locator("li button").all_inner_texts())
+    listed = re.compile(r"\d+ .+: played .+ \d+%, better .+ \d+%")
+    expect(place.locator("li").first).to_have_text(listed)
+    assert page.locator("#felt").bounding_box() == felt
+    for size in ("desktop", "phone", "phone on its side"):
+        width, height = SIZES[size]
+        page.set_viewport_size({"width": width, "height": height})
+        beside, table = place.bounding_box(), page.locator("#felt").bounding_box()
+        assert beside and table
+        is_below = beside["y"] >= table["y"] + table["height"]
+        assert is_below or beside["x"] >= table["x"] + table["width"], size
+        assert is_below == (size != "desktop")
+    page.set_viewport_size({"width": 1024, "height": 768})
     mistake = place.locator("li button").first
     version = int(mistake.inner_text()) + 1
     mistake.click()

@@ -54,6 +54,21 @@ export function onceIdentified(act) {
   for (const name of ["identity", "storage"]) addEventListener(name, changed, { signal: over.signal });
 }
 
+/**
+ * Return a function that begins a load into one place of the page, and returns whether it is still the newest there.
+ *
+ * Loads end in any order: what an earlier one brings, after a later one has begun, is not drawn.
+ *
+ * @returns {() => () => boolean}
+ */
+export function newest() {
+  let begun = 0;
+  return () => {
+    const own = ++begun;
+    return () => own === begun;
+  };
+}
+
 /** The invite of a private table, from the fragment of the page's address, which browsers do not send. */
 const invite = () => new URLSearchParams(location.hash.slice(1)).get("invite");
 

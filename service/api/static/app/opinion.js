@@ -6,12 +6,16 @@
 
 import { get } from "./api.js";
 import { moveInWords } from "./captions.js";
+import { brief } from "./cards.js";
 import { attemptButton } from "./decision.js";
 import { h, replace, svg } from "./dom.js";
 import { language, t } from "./i18n.js";
 import { DASHES, WIDTH, lane } from "./timeline.js";
 
 const MAX_MISTAKES = 3; // maximum number of mistakes that are marked and listed
+
+/** A move without the verb of its button. @param {Api["Move"]} move @param {Api["GameView"]} saw */
+const moveText = (move, saw) => (move.type === "play" ? move.cards.map(brief).join(" ") : moveInWords(move, saw));
 
 const percent = (/** @type {number} */ share) => new Intl.NumberFormat(language, { style: "percent" }).format(share);
 
@@ -57,7 +61,9 @@ function plot(found, length, replay) {
     h("ol", { class: "quiet" }, worst.map((one) =>
       h("li", null, [
         h("button", { type: "button", class: "plain", "data-key": `mistake ${one.first}`, onclick: () => replay.go(one.first + 1) }, [String(one.first)]),
-        ` ${replay.who(one.seat)}: ${moveInWords(one.made.move, one.saw)} ${percent(one.made.chance)} · ${moveInWords(one.best.move, one.saw)} ${percent(one.best.chance)} `,
+        " ", h("b", { translate: "no" }, [replay.who(one.seat)]), ": ",
+        t("replay.opinion.compared", { made: moveText(one.made.move, one.saw), p: percent(one.made.chance), best: moveText(one.best.move, one.saw), q: percent(one.best.chance) }),
+        " ",
         attemptButton(one.seat, one.best.move, one.first, replay),
       ]),
     )),

@@ -5,7 +5,7 @@
  * from the audit, for the visible rows of the list.
  */
 
-import { Problem, get, isUnsure } from "./api.js";
+import { Problem, get, isUnsure, newest } from "./api.js";
 import { playersOf } from "./avatars.js";
 import { middle, outcome, plaque, showSeats, sides, sizeClass } from "./board.js";
 import { caption, marked, recentActions, resultText, seatName } from "./captions.js";
@@ -122,10 +122,15 @@ async function tryLine(wanted) {
   tape.stop();
   queue.flush();
   const { otherLine } = await loaded(import("./what_if.js"));
-  other ??= otherLine({ id, as: () => page.as, seats: () => page.game.seats, board: (view, events) => board(named(view), events), changed: show, report });
+  other ??= otherLine({ id, as: () => page.as, seats: () => page.game.seats, result: () => page.game.result, opened, share: shareButton, board: (view, events) => board(named(view), events), changed: show, report });
   await other.open(wanted);
   if (!wide.matches) page.why = false; // there the decision covers the board
   panels();
+}
+
+/** Name the event that a line replaces everywhere: in the list, on the scrubber and in the address. @param {number} at */
+function opened(at) {
+  page.version = aim = clamped(at + 1);
 }
 
 /** The text of the statements with an id; after the exchange, those about the deal are omitted if there are others. @param {string} rule */
@@ -188,17 +193,17 @@ function showRuleset(ruleset) {
 
 /** The viewer that was asked for; `page.as` is the one whose frames are shown. */
 let wanted = page.as;
-let loads = 0; // number of the latest load: an earlier one that ends later changes nothing
+const begin = newest();
 
 /** Fetch the frames from a version on, for the viewer that was asked for. @returns {Promise<boolean>} whether they are shown now */
 async function load(from = 1) {
-  const [own, as] = [++loads, wanted];
+  const [isNewest, as] = [begin(), wanted];
   const first = as === page.as ? from : 1; // the frames of another viewer are not continued
   const known = first === 1 ? [...(fetched.get(as) ?? [])] : [...page.frames];
   let next = known.length && first === 1 ? null : first;
   while (next) {
     const batch = await get(`/v1/games/${id}/replay?as=${as}&from=${next}`);
-    if (own !== loads) return false;
+    if (!isNewest()) return false;
     known.push(...batch.items);
     next = batch.next;
   }
@@ -240,6 +245,7 @@ async function following() {
   list.forget();
   offerViewers();
   show();
+  offerOpinion(!find("#opinion").hidden);
 }
 
 /** The knowledge of seats, by version and seat; null while it is being fetched. @type {Map<string, Api["Knowledge"] | null>} */
@@ -295,6 +301,7 @@ let aim = 1; // the version that is shown or about to be shown
 /** Show a version; with `moving`, one step forward is animated. @param {number} version */
 function go(version, moving = false) {
   queue.flush();
+  other?.cancel();
   if (other?.isOpen()) return other.close();
   const to = clamped(version);
   aim = to;
@@ -344,10 +351,11 @@ function createPage() {
       h("div", { class: "lanes" }, [h("div", { id: "lanes" }), scrub]),
       h("div", { id: "legend" }),
       h("details", null, [h("summary", null, [t("replay.words")]), h("div", { id: "words" })]),
-      h("details", { id: "opinion", ontoggle: loadOpinion }, [h("summary", null, [t("replay.opinion")]), h("div")]),
+      h("button", { type: "button", class: "plain", id: "judge", "aria-expanded": "false", "aria-controls": "opinion", onclick: () => offerOpinion(Boolean(find("#opinion").hidden)) }, [t("replay.opinion")]),
     ]),
     h("aside", { id: "side" }, [
       h("section", { id: "events", "aria-label": t("replay.events") }, [h("ol", { id: "rows" })]),
+      h("section", { id: "opinion", hidden: "", "aria-labelledby": "opinion-title" }, panel("opinion", () => offerOpinion(false))),
       h("section", { id: "why", hidden: "", "aria-labelledby": "why-title" }, panel("why", () => toggle(false))),
       h("section", { id: "way", hidden: "", "aria-labelledby": "way-title" }, panel("way", () => follow(""))),
     ]),
@@ -357,6 +365,7 @@ function createPage() {
     const code = target instanceof Element && target.closest("[data-card]")?.getAttribute("data-card");
     if (code) follow(code);
   });
+  find("#opinion-title").textContent = t("replay.opinion");
   offerViewers();
   offerCards();
   rows();
@@ -364,7 +373,10 @@ function createPage() {
 
 /** Share the moment as everybody can see it: before the seal that is the public view. */
 const share = () =>
-  shareMoment({ game: id, version: page.version, as: over() ? page.as : "public", title: plainTitle(), isPublic: "public" in root.dataset });
+  shareMoment({ game: id, version: page.version, as: over() ? page.as : "public", title: plainTitle(), isPublic: "public" in root.dataset, line: other?.address() ?? "" });
+
+const shareButton = () =>
+  h("button", { id: "share", "data-key": "share", title: t("share"), onclick: share }, [svg("svg", { viewBox: "0 0 24 24", class: "icon", "aria-hidden": "true" }, [svg("path", { d: SHARE })]), h("span", null, [t("share")])]);
 
 /** On a phone, show or hide links and selects. */
 function choose() {
@@ -434,15 +446,27 @@ function pick(version) {
   go(version);
 }
 
-/** Fetch a bot's opinion of a finished hand, when the reader opens the panel. @param {{currentTarget: HTMLDetailsElement}} event */
-async function loadOpinion({ currentTarget: details }) {
-  const place = details.lastElementChild;
-  if (!place || !details.open || details.dataset.loaded) return;
+let isJudged = false;
+
+/** Show or hide a bot's opinion of a finished hand; it is fetched when the reader asks for it first. @param {boolean} on */
+async function offerOpinion(on) {
+  const [section, place, button] = ["#opinion", "#opinion-body", "#judge"].map((one) => find(one));
+  const isChange = section.hidden === on;
+  section.hidden = !on;
+  button.setAttribute("aria-expanded", String(on));
+  if (isChange && on) section.scrollIntoView({ block: "nearest" });
+  else if (isChange) button.focus({ preventScroll: true });
+  if (!on || isJudged) return;
   if (!over()) return replace(place, h("p", { class: "quiet" }, [t("replay.opinion.later")]));
-  details.dataset.loaded = "true";
-  replace(place, h("progress"));
-  const { judge } = await loaded(import("./opinion.js"));
-  await judge(id, page.frames, place, panelContext()).catch(report);
+  isJudged = true;
+  replace(place, h("progress", { "aria-label": t("state.loading") }));
+  try {
+    const { judge } = await loaded(import("./opinion.js"));
+    await judge(id, page.frames, place, panelContext());
+  } catch (problem) {
+    isJudged = false; // the next press asks again
+    report(problem);
+  }
 }
 
 function plot() {
@@ -461,12 +485,11 @@ const named = (past) => ({ ...past, seats: past.seats.map((seat, at) => ({ ...se
 /** Show the present version everywhere. */
 function show() {
   const past = named(frameAt(page.version).view);
-  root.classList.toggle("trying", Boolean(other?.isOpen()));
-  if (other?.isOpen()) {
-    other.show(find("#now"));
-    return updateLater();
-  }
-  board(past);
+  const isTrying = Boolean(other?.isOpen());
+  root.classList.toggle("trying", isTrying);
+  find("#felt").dataset.mark = isTrying ? t("line.mark") : "";
+  if (isTrying) other?.show(find("#now"));
+  else board(past);
   now();
   const scrub = find("#scrub");
   scrub.value = String(page.version - 1);
@@ -521,7 +544,7 @@ function now() {
     h("p", { class: "what" }, [h("strong", null, marked(caption(event, voice()), page.game.seats.map(seatName))), h("span", { class: "quiet" }, [time])]),
     h("div", { class: "by" }, [...statements(list.rulesOf(event.seq).slice(0, 1), panelContext()), rest()]),
     h("div", { class: "about" }, [
-      h("button", { id: "share", "data-key": "share", title: t("share"), onclick: share }, [svg("svg", { viewBox: "0 0 24 24", class: "icon", "aria-hidden": "true" }, [svg("path", { d: SHARE })]), h("span", null, [t("share")])]),
+      shareButton(),
       h("button", { type: "button", id: "ask", "data-key": "ask", "aria-expanded": String(page.why), "aria-controls": "why", onclick: () => toggle(!page.why) }, [t("replay.why")]),
     ]),
   );

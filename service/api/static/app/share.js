@@ -34,9 +34,10 @@ function copyable(label, field, said) {
  * @param {string} moment.as its viewer
  * @param {string} moment.title
  * @param {boolean} moment.isPublic whether everybody can see the hand
+ * @param {string} [moment.line] of moves that were not made; picture and frame show the hand only
  */
-export async function shareMoment({ game, version, as, title, isPublic }) {
-  const query = `event=${version - 1}&as=${as}`;
+export async function shareMoment({ game, version, as, title, isPublic, line = "" }) {
+  const query = `event=${version - 1}&as=${as}${line && `&line=${encodeURIComponent(line)}`}`;
   // Without the fragment: it may have the invite of a private table.
   const address = h("input", { value: `${location.origin}/replay/${game}?${query}`, onfocus: () => address.select() });
   const picture = `/v1/games/${game}/picture.svg?at=${version}&as=${as}${language === "en" ? "" : `&language=${language}`}`;
@@ -48,7 +49,7 @@ export async function shareMoment({ game, version, as, title, isPublic }) {
     h("h2", { id: "share-title" }, [t("share")]),
     said,
     copyable(t("share.address"), address, said),
-    ...(isPublic
+    ...(line ? [h("p", { class: "notice" }, [t("share.line")])] : isPublic
       ? [
           h("a", { href: picture, target: "_blank", rel: "noopener" }, [h("img", { src: picture, width: 1200, height: 630, alt: t("share.picture") })]),
           h("p", { class: "quiet" }, [t("share.picture.about")]),

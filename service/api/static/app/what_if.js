@@ -5,7 +5,7 @@
  * of the page. What is shown here is hypothetical, and says so.
  */
 
-import { call } from "./api.js";
+import { call, newest } from "./api.js";
 import { caption, marked, moveInWords, resultText, seatName } from "./captions.js";
 import { announce, h, replace } from "./dom.js";
 import { t } from "./i18n.js";
@@ -20,6 +20,9 @@ const BOT = "greedy";
  * @property {string} id the game
  * @property {() => string} as the viewer
  * @property {() => Api["GameView"]["seats"]} seats with names
+ * @property {() => Api["Result"] | null} result of the hand that was played
+ * @property {(at: number) => void} opened called once the first event of a line takes the place of the event `at`
+ * @property {() => HTMLElement} share a button that shares the line
  * @property {(view: Api["GameView"], events: Api["LineEvent"][]) => void} board show a view after events
  * @property {() => void} changed called after the line was opened, changed or closed
  * @property {(problem: any) => void} report
@@ -35,6 +38,13 @@ export function lineOf(text) {
   }
 }
 
+/** @param {Api["Result"] | null} result @param {number} seat @returns {string | null} the place of a seat in words, null if it has none */
+function placeOf(result, seat) {
+  const at = result?.places.indexOf(seat) ?? -1;
+  if (result?.shithead === seat) return t("line.last");
+  return at < 0 ? null : at === 0 ? t("line.first") : t("seat.place", { n: at + 1 });
+}
+
 /** @param {Room} room */
 export function otherLine(room) {
   /** @type {Wanted | null} */
@@ -42,6 +52,7 @@ export function otherLine(room) {
   /** @type {Api["WhatIf"] | null} */
   let line = null;
   let step = 0; // the frame of the line that is shown, from 1; 0 is where the line begins
+  const load = newest();
 
   const who = (/** @type {number} */ seat) => seatName(room.seats()[seat]);
   const voice = () => ({ aloud: false, who });
@@ -49,19 +60,23 @@ export function otherLine(room) {
   /** Compute a line and show it from its new moves on. @param {Wanted} next */
   async function open(next) {
     const known = line?.at === next.at ? line.frames.length : 0;
+    const isNewest = load();
     try {
       const found = await call("POST", `/v1/games/${room.id}/what-if`, { body: { ...next, as: room.as() } });
+      if (!isNewest()) return;
+      if (line?.at !== next.at) room.opened(next.at);
       wanted = next;
       line = found;
       step = Math.min(found.frames.length, next.then && known < found.frames.length ? known + 1 : found.frames.length);
     } catch (problem) {
-      return room.report(problem);
+      return isNewest() && room.report(problem);
     }
     room.changed();
     announce(spoken());
   }
 
   function close() {
+    load();
     wanted = line = null;
     step = 0;
     room.changed();
@@ -83,6 +98,20 @@ export function otherLine(room) {
   const frame = () => line?.frames[step - 1];
   const spoken = () => (frame() ? caption(/** @type {any} */ (frame()).event, { ...voice(), aloud: true }) : t("line.begin"));
 
+  /** The place at the end of the line beside that in the hand, of the seat that the line is about. */
+  function compared() {
+    const seat = line?.moves[0]?.seat;
+    const result = line?.view.result;
+    if (seat === undefined || !result) return null;
+    const [then, fact] = [placeOf(result, seat), placeOf(room.result(), seat)];
+    const whole = then === null || fact === null; // an end without places, such as a stalemate
+    const words = (/** @type {Api["Result"] | null} */ one) => (one ? resultText(one, voice()) : t("result.none"));
+    return h("p", { class: "compared" }, [
+      whole ? null : [h("b", { translate: "no" }, [who(seat)]), ": "],
+      t("line.compared", whole ? { then: words(result), fact: words(room.result()) } : { then, fact }),
+    ]);
+  }
+
   /** Show the line on the board, and its controls in a place. @param {Element} place */
   function show(place) {
     if (!line || !wanted) return;
@@ -102,7 +131,7 @@ export function otherLine(room) {
       place,
       h("div", { class: "what-if" }, [
         h("p", { class: "what", role: "status" }, [
-          h("b", { class: "hypothetical" }, [t("line.hypothetical", { n: at - 1 })]),
+          h("b", { class: "hypothetical" }, [t("line.hypothetical", { n: at })]),
           " ",
           h("strong", null, event ? marked(said, room.seats().map(seatName)) : [t("line.begin")]),
           ending(),
@@ -113,7 +142,9 @@ export function otherLine(room) {
           atEnd ? null : key("end", () => go(frames.length)),
           atEnd && legal.length ? key("bots", () => open({ at, moves: made(), then: BOT })) : null,
           key("close", close),
+          room.share(),
         ]),
+        atEnd ? compared() : null,
         atEnd && legal.length ? h("ul", { class: "could" }, legal.flatMap(({ seat, moves }) => moves.map((move) => h("li", null, [
           h("button", { type: "button", "data-key": `line ${seat} ${JSON.stringify(move)}`, onclick: () => play(seat, move) }, [`${who(seat)}: ${moveInWords(move, view)}`]),
         ])))) : null,
@@ -126,6 +157,8 @@ export function otherLine(room) {
     open,
     close,
     show,
+    /** Forget a line that is being computed. */
+    cancel: () => void load(),
     isOpen: () => line !== null,
     /** The line as the address has it, "" without one. */
     address: () => (wanted ? JSON.stringify([wanted.at, wanted.moves.map(({ seat, move }) => [seat, move]), wanted.then ? 1 : 0]) : ""),
