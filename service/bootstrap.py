@@ -78,8 +78,13 @@ from service.job_queue import (
 )
 from service.keys import KeyFile, Keyring, KeyringError, Keys
 from service.public_log.log import LogStore, PublicLog
+from service.public_log.reread import LogReader
 from service.public_log.sequencer import ArchivedWal, Sequencer
-from service.public_log.signed_checkpoints import SignedCheckpoints, signed_checkpoints
+from service.public_log.signed_checkpoints import (
+    NoCheckpoints,
+    SignedCheckpoints,
+    signed_checkpoints,
+)
 from service.public_log.witness_client import RemoteWitness, parse_witnesses
 from service.runtime.config import Settings
 from service.runtime.readiness import (
@@ -444,6 +449,12 @@ class Services:
             checkpoints=ports.signed,
             wal=ports.wal,
             own_keys=self.server_keys,
+        )
+        self.log_reader = LogReader(
+            store=ports.log_store,
+            keys=self.server_keys,
+            witnesses=[witness.verifier for witness in terms.witnesses],
+            signed=ports.signed or NoCheckpoints(),
         )
 
     def _make_upkeep(self, ports: Ports, terms: Terms) -> None:

@@ -385,7 +385,7 @@ def readiness_of(
     redis: Redis | None,
     signed: SignedCheckpoints,
 ) -> Readiness:
-    """Return the checks of `/readyz`; LogSetBack is reported if a log was set back."""
+    """Return the checks of `/readyz`; LogSetBack or LogDamaged is what is wrong with a log."""
     log = AtMostEvery(PROBE_SECONDS, lambda: _check_log(database, signed))
     folder = os.environ.get(SHARED_FOLDER)
     writes = Shared("writes", 2 * PROBE_SECONDS, database.probe_write, folder=folder)
@@ -399,7 +399,7 @@ def readiness_of(
         wanted={
             "redis": lambda: _check_redis(redis),
             "clock": lambda: _check_clock(database),
-            **({} if signed.path is None else {"log": log}),
+            "log": log,
         },
         of_database=frozenset({"migrations", "writes", "clock", "log"}),
     )
@@ -411,14 +411,28 @@ def _check_database(database: Database) -> None:
 
 
 def _check_log(database: Database, signed: SignedCheckpoints) -> None:
-    """Raise LogSetBack if this database has fewer leaves than were signed on this machine."""
-    last = signed.last()  # first: a head is signed once the database has it
-    if last is not None and last.size > PostgresLog(database).head().size:
+    """
+    Raise LogSetBack if this database has fewer leaves than were signed on this machine.
+
+    Raises LogDamaged if the sweeper has found damage, or the file of the checkpoint is unreadable.
+    """
+    log = PostgresLog(database)
+    try:
+        last = signed.last()  # first: a head is signed once the database has it
+    except RecordError as error:
+        raise LogDamaged from error
+    if last is not None and last.size > log.head().size:
         raise LogSetBack
+    if log.damage():
+        raise LogDamaged
 
 
 class LogSetBack(Exception):
     """The database was set back: the public log is not signed until the operator has acted."""
+
+
+class LogDamaged(Exception):
+    """A row of the public log, or its file, is not as it was signed; the log goes on."""
 
 
 def _check_clock(database: Database) -> None:

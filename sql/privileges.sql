@@ -42,7 +42,7 @@ REVOKE ALL ON
     disputes, dispute_referees, dispute_texts, dispute_bundles, dispute_findings,
     dispute_votes, notes, blocks, invitations, seeks, shuffled_decks, blind_choices, ratings,
     ratings_reached,
-    log_leaves, log_hashes, log_heads, log_cosignatures, trail,
+    log_leaves, log_hashes, log_heads, log_cosignatures, log_damage, trail,
     game_rows, table_rows, open_invitations, unused_players, availability, write_probes, applied_migrations,
     applied_files
 FROM PUBLIC, shithead_service, shithead_reader, shithead_auditor;
@@ -54,7 +54,7 @@ GRANT SELECT ON
     disputes, dispute_referees, dispute_texts, dispute_bundles, dispute_findings,
     dispute_votes, notes, blocks, invitations, seeks, shuffled_decks, blind_choices, ratings,
     ratings_reached,
-    log_leaves, log_hashes, log_heads, log_cosignatures,
+    log_leaves, log_hashes, log_heads, log_cosignatures, log_damage,
     game_rows, table_rows, open_invitations, availability, applied_migrations, applied_files
 TO shithead_service;
 
@@ -92,7 +92,7 @@ EXCEPTION
 END
 $$;
 
-REVOKE ALL ON FUNCTION append_log, sign_log_head, keep_cosignature, refuse_log_change FROM PUBLIC;
+REVOKE ALL ON FUNCTION append_log, sign_log_head, keep_cosignature, keep_log_damage, refuse_log_change FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION note_act, rename_player, purge_refusals, purge_players, hold_players
 FROM PUBLIC;
@@ -110,7 +110,7 @@ FROM PUBLIC;
 
 GRANT EXECUTE ON FUNCTION issue_token, end_token, note_token_use TO shithead_service;
 
-GRANT EXECUTE ON FUNCTION append_log, sign_log_head, keep_cosignature TO shithead_service;
+GRANT EXECUTE ON FUNCTION append_log, sign_log_head, keep_cosignature, keep_log_damage TO shithead_service;
 
 REVOKE ALL ON FUNCTION
     put_off_dispute, note_able, probe_write, keep_ratings, result_is

@@ -17,8 +17,8 @@ from service.public_log.sequencer import (
     QuorumMissing,
     Unconfirmed,
 )
-from service.public_log.witness_client import RemoteWitness, WitnessRefused
-from service.runtime.telemetry import ROUNDS, WAL_ARCHIVED
+from service.public_log.witness_client import RemoteWitness, WitnessRefused, WitnessSetBack
+from service.runtime.telemetry import ROUNDS, WAL_ARCHIVED, WITNESS_SET_BACK
 from service.store.events import StoreError
 
 INTERVAL = 1.0
@@ -26,6 +26,9 @@ INTERVAL = 1.0
 
 AFTER_SILENCE = 15.0
 """Seconds before the next request to a witness that returned no cosignature."""
+
+LOOK_AGAIN = 600.0
+"""Seconds after which a witness is asked for a tree that it has cosigned: it may be set back."""
 
 
 class ArchiveAge:
@@ -54,6 +57,9 @@ class LogSequencer:
         self._sequencer = services.sequencer
         self._archive = None if services.wal is None else ArchiveAge(services.wal)
         self._confirmed = False
+        for witness in self._sequencer.witnesses:
+            WITNESS_SET_BACK.labels(witness.verifier.name)  # so that 0 is shown before the first
+        self._looked: dict[str, float] = {}  # witness → when it was last asked again
         self._log = structlog.get_logger("sequencer")
 
     def run(self, stopped: Callable[[], bool]) -> None:
@@ -101,17 +107,25 @@ class LogSequencer:
 
     def ask_once(self, witness: RemoteWitness) -> float:
         """Request a cosignature, log any error; return the seconds until the next request."""
+        name, now = witness.verifier.name, time.monotonic()
+        again = now - self._looked.setdefault(name, now) >= LOOK_AGAIN
+        if again:
+            self._looked[name] = now
         try:
-            reason = self._sequencer.ask(witness)
+            reason = self._sequencer.ask(witness, again=again)
         except StoreError as error:
             self._log.warning("witnesses were not asked", error=str(error))
             return INTERVAL
         except Exception:  # noqa: BLE001 - an error with one witness must not end its thread
-            self._log.exception("a witness could not be asked", witness=witness.verifier.name)
+            self._log.exception("a witness could not be asked", witness=name)
             return AFTER_SILENCE
         if reason is None:
             return INTERVAL
+        if isinstance(reason, WitnessSetBack):
+            WITNESS_SET_BACK.labels(name).inc()
+            self._log.critical("a witness was set back", witness=name, reason=str(reason))
+            return INTERVAL
         proven = isinstance(reason, WitnessRefused) and reason.proof is not None
         log = self._log.critical if proven else self._log.warning
-        log("no cosignature", witness=witness.verifier.name, reason=str(reason), proven=proven)
+        log("no cosignature", witness=name, reason=str(reason), proven=proven)
         return AFTER_SILENCE

@@ -1,9 +1,9 @@
 """
 The features of the service, one literal tuple.
 
-`games`, `tables`, `seeks`, `disputes`, `statistics`, `players`, `rulesets`, `webhooks` and `upkeep`
-declare those with work of their own; `sweeping` has parts of sweeps. The others stand in the tuple
-itself.
+`games`, `tables`, `seeks`, `disputes`, `statistics`, `players`, `public_log`, `rulesets`,
+`webhooks` and `upkeep` declare those with work of their own; `sweeping` has parts of sweeps. The
+others stand in the tuple itself.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from __future__ import annotations
 from typing import Final
 
 from service.api.audit import audit
-from service.api.evidence import evidence, log
+from service.api.evidence import evidence
 from service.api.hands import hands
 from service.api.notes import notes
 from service.api.own_stream import own_stream
@@ -23,6 +23,7 @@ from service.feature import Feature, Sweep
 from service.features.disputes import DISPUTES
 from service.features.games import GAMES
 from service.features.players import PLAYERS
+from service.features.public_log import PUBLIC_LOG
 from service.features.rulesets import RULESETS
 from service.features.seeks import SEEKS
 from service.features.statistics import STATISTICS
@@ -95,7 +96,7 @@ FEATURES: Final = (
             ),
         ),
     ),
-    Feature(name="log", operations=(log,)),
+    PUBLIC_LOG,
     UPKEEP,
 )
 """All features; the order is that of the groups in the API document."""

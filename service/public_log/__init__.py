@@ -2,5 +2,6 @@
 The public log: sequencer, witnesses and monitors.
 
 In the order in which to read: `log` (the published part), `signed_checkpoints`, `sequencer`,
-`witness_client`; outside the service: `log_client`, `witness` and `monitor`.
+`witness_client`, `reread` (what is stored, checked again); outside the service: `log_client`,
+`witness` and `monitor`.
 """

@@ -105,6 +105,15 @@ class SignedHead:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Damage:
+    """A row of the stored log that is not as it was signed, found when `part` was read again."""
+
+    part: str  # a tile, or the newest checkpoint
+    place: str  # such as `leaf 7`
+    reason: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class WaitingGame:
     """A version of a game that waits for a leaf, and the head of its stream at that version."""
 
@@ -184,3 +193,12 @@ class LogStore(Protocol):
 
     def restores(self) -> Sequence[Leaf]:
         """Return the leaves that declare restores, oldest first."""
+
+    def heads(self, above: int, end: int) -> Sequence[Head]:
+        """Return the trees of more than `above` leaves, up to `end`, the smallest first."""
+
+    def damage(self) -> Sequence[Damage]:
+        """Return all damage that is stored, by part and place."""
+
+    def keep_damage(self, part: str, found: Sequence[Damage]) -> None:
+        """Replace the stored damage of a part of the log."""

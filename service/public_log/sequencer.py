@@ -29,6 +29,7 @@ from service.public_log.witness_client import (
     NoCosignature,
     RemoteWitness,
     WitnessRefused,
+    WitnessSetBack,
     ask_all,
     ask_witness,
 )
@@ -302,11 +303,13 @@ class Sequencer:
         answers = ask_all(self._witnesses, self.ask)
         return [(witness, reason) for witness, reason in answers if reason is not None]
 
-    def ask(self, witness: RemoteWitness) -> NoCosignature | None:
+    def ask(self, witness: RemoteWitness, *, again: bool = False) -> NoCosignature | None:
         """
         Request and store a witness's cosignature; return why there is none, None for success.
 
-        A refusal with a proof stops all further signing, also after a restart.
+        `again`: also for a tree that it has cosigned, to see whether it still knows that tree. If
+        it was set back, it cosigns from there on, and WitnessSetBack is returned all the same. A
+        refusal with a proof stops all further signing, also after a restart.
         """
         published = self._store.published()
         if published is None or published.size == 0:
@@ -314,10 +317,15 @@ class Sequencer:
         tree = TiledTree(published.size, self._store.hashes)
         name = str(witness.verifier)
         known = self._store.cosigned_size(name)
-        if known >= published.size:
+        if known >= published.size and not again:
             return None
+        keys, set_back = self._own_verifiers(), None
         try:
-            line = ask_witness(witness, published.note, tree, known, self._own_verifiers())
+            try:
+                line = ask_witness(witness, published.note, tree, known, keys, cosigned=known)
+            except WitnessSetBack as found:
+                set_back = found
+                line = ask_witness(witness, published.note, tree, found.size, keys)
         except NoCosignature as reason:
             if self._overtaken(reason):
                 return None
@@ -326,7 +334,7 @@ class Sequencer:
             return reason
         self._step("cosigned")
         self._store.keep_cosignature(published.size, name, line)
-        return None
+        return set_back
 
     def _own_verifiers(self) -> list[NoteVerifier]:
         """Return all known keys of this log, current and retired."""

@@ -69,6 +69,14 @@ class LargerTreeSeen(WitnessRefused):
         self.size = size
 
 
+class WitnessSetBack(NoCosignature):
+    """A witness has seen fewer leaves than it cosigned before; it may cosign another log now."""
+
+    def __init__(self, size: int, cosigned: int) -> None:
+        super().__init__(f"it has seen {size} leaves, and cosigned {cosigned} before")
+        self.size = size
+
+
 def parse_witnesses(text: str) -> tuple[RemoteWitness, ...]:
     """
     Return the witnesses of a setting: a list of `name+id+key url`, separated by commas.
@@ -107,6 +115,8 @@ def ask_witness(
     tree: TiledTree,
     known: int,
     log_keys: Sequence[NoteVerifier] = (),
+    *,
+    cosigned: int = 0,
 ) -> str:
     """
     Return the witness's signature line for a checkpoint of `tree`, within TIMEOUT seconds.
@@ -114,8 +124,9 @@ def ask_witness(
     `known` is the size that the witness probably saw last; if it answers with another size, the
     checkpoint is submitted once more.
 
-    Raises LargerTreeSeen if the witness saw a larger tree, WitnessRefused if it claims that this
-    tree does not continue the one it saw, and NoCosignature for any other fault. After a refusal
+    Raises WitnessSetBack if it saw fewer leaves than the `cosigned` ones of which the log has its
+    signature, LargerTreeSeen if it saw a larger tree, WitnessRefused if it claims that this tree
+    does not continue the one it saw, and NoCosignature for any other fault. After a refusal
     the checkpoint that the witness serves is fetched. It is a proof if one of `log_keys` signed it
     and `tree` does not continue it.
     """
@@ -125,6 +136,8 @@ def ask_witness(
         if isinstance(answer, int):
             if answer > tree.size:
                 raise LargerTreeSeen(answer, tree.size)
+            if answer < cosigned:
+                raise WitnessSetBack(answer, cosigned)
             answer = _submit(witness, checkpoint, tree, answer, end)
         if isinstance(answer, int):
             raise NoCosignature("its tree changed between two requests")

@@ -172,6 +172,19 @@ UNCOSIGNED = Gauge(
 )
 """Labels are the witnesses of the settings, never values sent by callers."""
 
+WITNESS_SET_BACK = Counter(
+    "shithead_witness_set_back",
+    "Answers of a witness that had seen fewer leaves than it cosigned before",
+    ["witness"],
+)
+
+LOG_DAMAGED = Gauge(
+    "shithead_log_damaged",
+    "Places in the stored public log that are not as they were signed",
+    ["where"],
+    multiprocess_mode="mostrecent",
+)
+
 
 LOG_FILE: Final = "LOG_FILE"
 """The environment variable with the file to which a supervisor has directed the output."""

@@ -14,6 +14,7 @@ import psycopg
 from service.public_log.log import (
     RESTORES,
     Batch,
+    Damage,
     Head,
     Leaf,
     LogMoved,
@@ -134,6 +135,21 @@ class PostgresLog:
         for index, version, data in self._database.fetch("log_leaf_of_game", game, size):
             return Leaf(index=index, game=game, version=version, data=data)
         return None
+
+    def heads(self, above: int, end: int) -> Sequence[Head]:
+        """Return the trees of more than `above` leaves, up to `end`, the smallest first."""
+        rows = self._database.fetch("log_heads_between", above, end)
+        return [Head(size=size, root=root, note=note) for size, root, note in rows]
+
+    def damage(self) -> Sequence[Damage]:
+        """Return all damage that is stored, by part and place."""
+        rows = self._database.fetch("log_damage")
+        return [Damage(part=part, place=place, reason=reason) for part, place, reason in rows]
+
+    def keep_damage(self, part: str, found: Sequence[Damage]) -> None:
+        """Replace the stored damage of a part of the log; of all parts at most 1,000 are stored."""
+        rows = [{"place": one.place, "reason": one.reason} for one in found]
+        self._database.change("keep_log_damage", part, orjson.dumps(rows).decode())
 
     def restores(self) -> Sequence[Leaf]:
         """Return the leaves that declare restores, oldest first."""

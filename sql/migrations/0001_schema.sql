@@ -796,6 +796,20 @@ COMMENT ON TABLE log_cosignatures IS
 COMMENT ON COLUMN log_cosignatures.witness IS 'its key: name+id+key';
 COMMENT ON COLUMN log_cosignatures.line IS 'the signature line';
 
+CREATE TABLE log_damage (
+    part      text         NOT NULL,
+    place     text         NOT NULL,
+    reason    text         NOT NULL,
+    found_at  timestamptz  NOT NULL DEFAULT now(),
+    CONSTRAINT log_damage_pkey PRIMARY KEY (part, place)
+);
+COMMENT ON TABLE log_damage IS
+    'What is not as it was signed in the stored public log, found by reading it again; removed once '
+    'the part is whole. At most 1,000 rows.';
+COMMENT ON COLUMN log_damage.part IS 'what is read at a time: a tile, or the newest checkpoint';
+COMMENT ON COLUMN log_damage.place IS 'the row: a leaf, a hash by level and position, a head';
+COMMENT ON COLUMN log_damage.reason IS 'how it differs, for the operator';
+
 CREATE TABLE trail (
     entry_id  uuid         NOT NULL DEFAULT gen_random_uuid(),
     at        timestamptz  NOT NULL,

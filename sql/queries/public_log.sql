@@ -152,3 +152,17 @@ LIMIT 1
 -- log_restores: the leaves of the public log that declare restores, oldest first.
 -- $1 the id that stands for their game
 SELECT leaf_index, version, data FROM log_leaves WHERE game_id = $1::uuid ORDER BY version
+
+-- log_heads_between: the trees of the public log between two sizes, signed or not, smallest first.
+-- $1 size below the first, $2 size of the last
+SELECT size, root, note
+FROM log_heads
+WHERE size > $1::bigint AND size <= $2::bigint
+ORDER BY size
+
+-- log_damage: what was found damaged in the stored public log, and was not read as whole since.
+SELECT part, place, reason FROM log_damage ORDER BY part, place
+
+-- keep_log_damage: replace what is known of the damage in a part of the public log.
+-- $1 part, $2 the places and reasons
+SELECT keep_log_damage($1::text, $2::jsonb)

@@ -112,6 +112,8 @@ def test_a_database_that_was_set_back_degrades_the_service(own_url: str, tmp_pat
             later = Checkpoint(origin="tests.example", size=10_000, root=bytes(32))
             file.write_bytes(sign_checkpoint(later, [signer]))
             assert seen() == (200, "failed: LogSetBack")
+            file.write_bytes(b"cut off")
+            assert seen() == (200, "failed: LogDamaged")
     finally:
         world.services.close()
 

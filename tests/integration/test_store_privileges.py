@@ -37,6 +37,7 @@ TABLES = (
     *("ratings", "ratings_reached"),
     *("webhooks", "webhook_deliveries"),
     *LOG_TABLES,
+    "log_damage",
     *("availability", "write_probes", "applied_migrations", "applied_files"),
 )
 
@@ -163,6 +164,7 @@ WITH_A_STOLEN_CONNECTION = {
         *("record_reading", "keep_facts", "note_token_use", "keep_cosignature"),
     ),
     "replaces what is computed from the public log": ("keep_ratings",),
+    "says that the stored log is damaged, or hides it until it is read again": ("keep_log_damage",),
     "only reads, or leaves no trace": (
         *("look_up_request", "may_see_game", "result_is", "probe_write"),
     ),

@@ -22,7 +22,15 @@ OF_NOBODY_ELSE = {
 
 PLACES = {
     *("dispute_bundles", "disputes", "games", "tables", "streams", "archived", "trail"),
-    *("log_leaves", "log_hashes", "log_heads", "log_cosignatures", "outbox", "write_probes"),
+    *(
+        "log_leaves",
+        "log_hashes",
+        "log_heads",
+        "log_cosignatures",
+        "log_damage",
+        "outbox",
+        "write_probes",
+    ),
     *("applied_migrations", "applied_files", "ratings", "shuffled_decks", "blind_choices"),
 }
 """Tables in which no text was written by a player, or only the service's own evidence."""

@@ -8,7 +8,16 @@ from dataclasses import replace
 from datetime import datetime
 from uuid import UUID
 
-from service.public_log.log import RESTORES, Batch, Head, Leaf, LogMoved, SignedHead, WaitingGame
+from service.public_log.log import (
+    RESTORES,
+    Batch,
+    Damage,
+    Head,
+    Leaf,
+    LogMoved,
+    SignedHead,
+    WaitingGame,
+)
 from service.shx.tlog.tiles import Tile
 from service.shx.tlog.tree import leaf_hash, root
 
@@ -23,6 +32,7 @@ class MemoryLog:
         self._hashes: dict[tuple[int, int], bytes] = {}
         self._heads = {0: Head(size=0, root=root(()), note=None)}
         self._lines: dict[tuple[int, str], str] = {}
+        self._damage: dict[str, Sequence[Damage]] = {}
 
     def request(self, game: UUID, version: int, head: bytes) -> None:
         """Request a leaf for a head of a game."""
@@ -82,6 +92,15 @@ class MemoryLog:
     def leaf_of(self, game: UUID, *, size: int) -> Leaf | None:
         own = [leaf for leaf in self._leaves[:size] if leaf.game == game]
         return max(own, key=lambda leaf: leaf.version, default=None)
+
+    def heads(self, above: int, end: int) -> Sequence[Head]:
+        return [head for size, head in sorted(self._heads.items()) if above < size <= end]
+
+    def damage(self) -> Sequence[Damage]:
+        return [one for part in sorted(self._damage) for one in self._damage[part]]
+
+    def keep_damage(self, part: str, found: Sequence[Damage]) -> None:
+        self._damage[part] = found
 
     def restores(self) -> Sequence[Leaf]:
         return [leaf for leaf in self._leaves if leaf.game == RESTORES]

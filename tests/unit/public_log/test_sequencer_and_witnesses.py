@@ -6,12 +6,14 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
+from functools import partial
 from pathlib import Path
 from unittest.mock import patch
 from uuid import UUID
 
 import pytest
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
+from prometheus_client import REGISTRY
 from structlog.testing import capture_logs
 
 from service.application.signing import verifiers_of
@@ -82,12 +84,14 @@ class Honest:
 
     def __init__(self, folder: Path, keyring: Keyring, number: int) -> None:
         cosigner = Cosigner(name=f"w.example/{number}", key=Ed25519PrivateKey.generate())
-        self._witness = Witness(
+        self.state = folder / f"witness-{number}.state"
+        self._made = partial(
+            Witness,
             cosigner=cosigner,
             logs={ORIGIN: [verifiers_of(keyring, ORIGIN)[0]]},
-            state=WitnessState(folder / f"witness-{number}.state"),
             now=time.time,
         )
+        self._witness = self._made(state=WitnessState(self.state))
         self._server = witness_server(self._witness, "127.0.0.1", 0)
         port = self._server.server_port
         self._server.server_close()
@@ -97,6 +101,15 @@ class Honest:
     def start(self) -> None:
         self._server = witness_server(self._witness, "127.0.0.1", self._port)
         threading.Thread(target=self._server.serve_forever, daemon=True).start()
+
+    def set_back(self, state: bytes | None) -> None:
+        """Start again with an older copy of its state, or with none."""
+        self.stop()
+        self.state.unlink()
+        if state is not None:
+            self.state.write_bytes(state)
+        self._witness = self._made(state=WitnessState(self.state))
+        self.start()
 
     def stop(self) -> None:
         self._server.shutdown()
@@ -348,3 +361,44 @@ def test_the_setting_may_name_a_monitoring_prefix() -> None:
     key = str(faulty("").verifier)
     [one] = parse_witnesses(f"{key} https://w.example/submit/ https://w.example/")
     assert (one.url, one.monitoring) == ("https://w.example/submit", "https://w.example")
+
+
+def events_of(process: LogSequencer, witness: RemoteWitness) -> list[tuple[str, str]]:
+    """Ask a witness once; return the events with their reasons."""
+    with capture_logs() as lines:
+        process.ask_once(witness)
+    return [(line["event"], line["reason"]) for line in lines]
+
+
+@pytest.mark.parametrize("older", [1, 0])
+def test_a_witness_that_was_set_back_is_named_although_it_cosigns_again(
+    watched: Watched, honest: Callable[[], Honest], older: int
+) -> None:
+    """Also on an idle log: it could have cosigned another log between its copy and now."""
+    good = honest()
+    watched.request(1)
+    process = watched.started(good.remote)
+    process.one_round()
+    assert events_of(process, good.remote) == []
+    copy = good.state.read_bytes() if older else None
+    watched.request(2, 3)
+    process.one_round()
+    assert events_of(process, good.remote) == []
+    good.set_back(copy)
+    assert events_of(process, good.remote) == [], "it is not asked for what it has cosigned"
+    reason = f"it has seen {older} leaves, and cosigned 3 before"
+    counted = partial(
+        REGISTRY.get_sample_value,
+        "shithead_witness_set_back_total",
+        {"witness": good.remote.verifier.name},
+    )
+    before = counted() or 0
+    with patch("workers.sequencer.LOOK_AGAIN", 0):
+        assert events_of(process, good.remote) == [("a witness was set back", reason)]
+        assert events_of(process, good.remote) == [], "it has cosigned all of it again"
+    assert counted() == before + 1
+    good.set_back(copy)
+    watched.request(4)
+    process.one_round()
+    assert events_of(process, good.remote) == [("a witness was set back", reason)]
+    assert watched.log.cosigned_size(str(good.remote.verifier)) == 4
