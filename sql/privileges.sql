@@ -112,6 +112,10 @@ GRANT EXECUTE ON FUNCTION issue_token, end_token, note_token_use TO shithead_ser
 
 GRANT EXECUTE ON FUNCTION append_log, sign_log_head, keep_cosignature, keep_log_damage TO shithead_service;
 
+REVOKE ALL ON FUNCTION query_times FROM PUBLIC;
+
+GRANT EXECUTE ON FUNCTION query_times TO shithead_service;
+
 REVOKE ALL ON FUNCTION
     put_off_dispute, note_able, probe_write, keep_ratings, result_is
 FROM PUBLIC;

@@ -19,7 +19,11 @@ if [ ! -s "$data/PG_VERSION" ]; then
         '\getenv password SERVERS_PASSWORD' \
         "CREATE ROLE shithead LOGIN CREATEROLE PASSWORD :'password';" \
         "CREATE ROLE shithead_service LOGIN PASSWORD :'password';" \
-        'CREATE DATABASE shithead OWNER shithead;' > /tmp/roles.sql
+        'CREATE DATABASE shithead OWNER shithead;' \
+        '\connect shithead' \
+        'CREATE SCHEMA monitoring;' \
+        'GRANT USAGE ON SCHEMA monitoring TO PUBLIC;' \
+        'CREATE EXTENSION pg_stat_statements SCHEMA monitoring;' > /tmp/roles.sql
     "$programs/pg_ctl" -D "$data" -w -o "-c listen_addresses='' -c unix_socket_directories=/tmp" start
     "$programs/psql" -h /tmp -U postgres -v ON_ERROR_STOP=1 -q -f /tmp/roles.sql
     "$programs/pg_ctl" -D "$data" -m fast -w stop
@@ -38,4 +42,5 @@ if [ -n "${PGBACKREST_STANZA:-}" ]; then
     ) &
 fi
 exec "$programs/postgres" -D "$data" "$@" -c listen_addresses='*' -c unix_socket_directories=/tmp \
+    -c shared_preload_libraries=pg_stat_statements -c pg_stat_statements.track_utility=off \
     -c timezone=UTC -c max_connections="${POSTGRES_CONNECTIONS:-100}"

@@ -14,12 +14,14 @@ from service.runtime.telemetry import (
     CONNECTIONS,
     OLDEST_TRANSACTION,
     OUTBOX_AGE,
+    QUERY_CALLS,
+    QUERY_SECONDS,
     QUEUED,
     UNCOSIGNED,
     UNSIGNED,
     WAL_HELD,
 )
-from service.store.disputes import STATISTICS_TOPIC
+from service.store.disputes import MOST_QUERIES, STATISTICS_TOPIC
 from service.store.events import QuotaKind
 
 TOPICS: Final = (GAME_TOPIC, LOG_TOPIC, STATISTICS_TOPIC)
@@ -55,10 +57,30 @@ def measures(services: Services) -> Work:
     return work
 
 
+def queries(services: Services) -> Work:
+    """Set the metrics of the queries that take most of the database's time."""
+
+    def work(_part: Slice) -> int:
+        for name, (calls, seconds) in services.directory.query_times().items():
+            QUERY_CALLS.labels(name).set(calls)
+            QUERY_SECONDS.labels(name).set(seconds)
+        return 0
+
+    return work
+
+
 UPKEEP: Final = Feature(
     name="upkeep",
     sweeps=(
         Sweep(name="measures", period=5, seconds=1, rows=1, longest_pause=MINUTE, begin=measures),
+        Sweep(
+            name="queries",
+            period=60,
+            seconds=1,
+            rows=MOST_QUERIES,
+            longest_pause=HOUR,
+            begin=queries,
+        ),
         Sweep(
             name="old answers",
             period=600,
@@ -80,6 +102,8 @@ UPKEEP: Final = Feature(
         CONNECTIONS,
         OLDEST_TRANSACTION,
         OUTBOX_AGE,
+        QUERY_CALLS,
+        QUERY_SECONDS,
         QUEUED,
         UNCOSIGNED,
         UNSIGNED,

@@ -167,6 +167,8 @@ class EmbeddedPostgres:
             time.sleep(0.2)
         if not self._password.exists():
             self._protect()
+        if self._counts_queries:
+            self._show_queries()
         self.probe.path = self._socket
         return self.url
 
@@ -190,6 +192,24 @@ class EmbeddedPostgres:
             draft.replace(self._password)
             self._write_access()
             connection.execute("SELECT pg_reload_conf()")
+
+    @property
+    def _counts_queries(self) -> bool:
+        """Return whether times of queries are kept: in a lasting server, if it has the library."""
+        library = self._binaries.parent / "lib" / "pg_stat_statements.so"
+        return self._durable and not self._recovery and library.exists()
+
+    def _show_queries(self) -> None:
+        """Make the view of these times, which only a superuser can; a replica has it already."""
+        with psycopg.connect(self.url, autocommit=True) as connection:
+            if connection.execute("SELECT pg_is_in_recovery()").fetchone() == (True,):
+                return
+            connection.execute("SET client_min_messages = warning")
+            connection.execute("CREATE SCHEMA IF NOT EXISTS monitoring")
+            connection.execute("GRANT USAGE ON SCHEMA monitoring TO PUBLIC")
+            connection.execute(
+                "CREATE EXTENSION IF NOT EXISTS pg_stat_statements SCHEMA monitoring"
+            )
 
     def _write_access(self) -> None:
         """Write who may connect: the superuser needs the password once there is one."""
@@ -316,6 +336,12 @@ class EmbeddedPostgres:
         }
         if not self._durable:
             settings |= {"fsync": "off", "full_page_writes": "off", "synchronous_commit": "off"}
+        if self._counts_queries:
+            settings |= {
+                "shared_preload_libraries": "pg_stat_statements",
+                "pg_stat_statements.track_utility": "off",  # ALTER ROLE has passwords
+                "pg_stat_statements.max": "1000",
+            }
         settings |= self._recovery
         options = [word for name, value in settings.items() for word in ("-c", f"{name}={value}")]
         return [self._binaries / "postgres", "-D", self._data, *options]

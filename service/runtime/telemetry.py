@@ -119,6 +119,21 @@ WAL_HELD = Gauge(
     multiprocess_mode="mostrecent",
 )
 
+QUERY_SECONDS = Gauge(
+    "shithead_query_seconds",
+    "Seconds that PostgreSQL has spent in a query, across restarts, if it counts that",
+    ["query"],
+    multiprocess_mode="mostrecent",
+)
+"""Labels are the names of queries, and `other`."""
+
+QUERY_CALLS = Gauge(
+    "shithead_query_calls",
+    "Calls of a query, across restarts, if PostgreSQL counts that",
+    ["query"],
+    multiprocess_mode="mostrecent",
+)
+
 UNANSWERED = Gauge(
     "shithead_unanswered_disputes",
     "Running disputes against the server in which the operator has made no statement, 100 at most",

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any
+from functools import cache
+from typing import Any, Final
 from uuid import UUID
 
 import orjson
 
-from service.store.database import Repository, as_json
+from service.store.database import Repository, as_json, queries
 from service.store.summaries import OLDEST, START, Cursor, Page
 
 STATISTICS_TOPIC = "statistics"
@@ -253,6 +255,20 @@ class DisputeRepository(Repository):
         [(seconds, size)] = self._database.fetch("cleanup_held")
         return seconds, size
 
+    def query_times(self) -> dict[str, tuple[int, float]]:
+        """
+        Return calls and seconds of the queries that took most time, across restarts.
+
+        By the names of `sql/queries/`, at most 50; statements of others count as `other`. It is
+        empty without pg_stat_statements.
+        """
+        found: dict[str, tuple[int, float]] = {}
+        for text, calls, seconds in self._database.fetch("query_times", MOST_QUERIES):
+            name = _names_of_queries().get(_without_values(text), "other")
+            before = found.get(name, (0, 0.0))
+            found[name] = (before[0] + calls, before[1] + seconds)
+        return found
+
     def keep_facts(self, facts: StatisticsInput) -> None:
         """Store the data of a game, once, and remove its row from the outbox."""
         deck = None if facts.deck is None else _json(_deck_json(facts.deck))
@@ -321,3 +337,22 @@ def _deck(row: tuple[Any, ...]) -> ShuffledDeck:
         to_people=tuple(row[5]),
         ended_at=row[6],
     )
+
+
+MOST_QUERIES: Final = 50
+"""Queries of which the times are shown: those that took most of it."""
+
+
+_VALUE: Final = r"'(?:[^']|'')*'|\$\d+|\b\d+(?:\.\d+)?\b|\b(?:true|false|null)\b"
+
+
+@cache
+def _names_of_queries() -> Mapping[str, str]:
+    return {_without_values(text.decode()): name for name, text in queries().items()}
+
+
+def _without_values(statement: str) -> str:
+    """Return what a statement of pg_stat_statements and our query have in common."""
+    text = re.sub(r"--[^\n]*", " ", statement)
+    text = re.sub(_VALUE, "?", text, flags=re.IGNORECASE)
+    return re.sub(r"\s+", " ", text).strip(" ;")

@@ -166,7 +166,7 @@ WITH_A_STOLEN_CONNECTION = {
     "replaces what is computed from the public log": ("keep_ratings",),
     "says that the stored log is damaged, or hides it until it is read again": ("keep_log_damage",),
     "only reads, or leaves no trace": (
-        *("look_up_request", "may_see_game", "result_is", "probe_write"),
+        *("look_up_request", "may_see_game", "result_is", "probe_write", "query_times"),
     ),
     "delays or hurries what is due": ("come_back", "put_off", "put_off_dispute", "note_able"),
     "writes the public log, which witnesses compare": ("append_log", "sign_log_head"),

@@ -15,6 +15,7 @@ import time
 from collections import Counter
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing
 from pathlib import Path
 
 import psycopg
@@ -35,6 +36,9 @@ from service.local.processes import (
     stop_child,
 )
 from service.local.servers import EmbeddedPostgres, EmbeddedValkey, running_address
+from service.store.database import Database
+from service.store.directory import Directory
+from service.store.migrate import migrate
 from tests.running import wait_for
 
 pytestmark = pytest.mark.heavy
@@ -515,3 +519,30 @@ def test_a_killed_shell_of_a_log_is_replaced_and_at_most_one_line_is_lost(tmp_pa
     processes.restart_line_writers()
     assert writer not in processes._WRITERS, "it ended by itself"
     assert writer._reading.closed
+
+
+def test_queries_are_counted_by_name_and_no_text_has_a_password(server: EmbeddedPostgres) -> None:
+    """By the role of the service, without the rights of a superuser; again after a restart."""
+    for start in range(2):
+        url = server.start()
+        if not start:
+            migrate(url)
+        service = server.url_of("postgres", user="shithead_service")
+        with closing(Database(service, size=1)) as database:
+            found = Directory(database)
+            for _ in range(3):
+                found.connections_in_use()
+            times = found.query_times()
+        assert times["connections_in_use"][0] == 3 * (start + 1), "counted across restarts"
+        assert times["connections_in_use"][1] > 0
+        texts = _query(url, "SELECT string_agg(query, ' ') FROM monitoring.pg_stat_statements")
+        assert "PASSWORD" not in str(texts)
+        server.stop()
+
+
+def test_without_the_extension_no_query_is_counted(tmp_path: Path) -> None:
+    other = EmbeddedPostgres(tmp_path, durable=False)
+    migrate(other.start())
+    with closing(Database(other.url, size=1)) as database:
+        assert Directory(database).query_times() == {}
+    other.stop()
