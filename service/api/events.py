@@ -29,6 +29,7 @@ from service.api.conventions.responses import json_response, page, text_response
 from service.api.following import (
     COMMENT_SECONDS,
     FAULTS,
+    TOKEN_SECONDS,
     Called,
     Following,
     FrameBatch,
@@ -315,6 +316,7 @@ class Follower(Following):
         """Yield the steps of the stream until the seal, or until the process stops."""
         yield Send((b"retry: 2000\n\n",))
         after, ended, comment = self._first, self._is_over, time.monotonic() + COMMENT_SECONDS
+        check = time.monotonic() + TOKEN_SECONDS
         tokens = self._tokens_ticket()
         while not ended:
             if tokens != (tokens := self._tokens_ticket()):
@@ -333,11 +335,13 @@ class Follower(Following):
             after += events
             if self._waiting.ended and not ended:
                 return  # without `event: end`: clients reconnect with Last-Event-ID
+            if time.monotonic() > check:
+                yield Called(self.check_token)
+                check = time.monotonic() + TOKEN_SECONDS
             if events:
                 comment = time.monotonic() + COMMENT_SECONDS
             elif time.monotonic() > comment:
                 yield Trace()
-                yield Called(self.check_token)
                 yield Send((b": nothing new\n\n",))
                 comment = time.monotonic() + COMMENT_SECONDS
             if not ended and after >= version:

@@ -27,8 +27,11 @@ from service.application.calls import Caller
 from service.application.errors import Refusal
 from service.store.events import QuotaFull, StoreUnavailable, StreamArchived
 
-COMMENT_SECONDS: Final = 15.0
-"""Seconds without anything to send after which a sign of life is sent, and the token checked."""
+COMMENT_SECONDS: Final = 5.0
+"""Seconds with nothing to send after which a heartbeat is sent; pages show that two are missing."""
+
+TOKEN_SECONDS: Final = 15.0
+"""Seconds after which the token of a stream of a game is checked."""
 
 FAULTS = (Refusal, QuotaFull, StoreUnavailable, StreamArchived)
 """Errors that end an open stream; its reader reconnects, and is answered with the problem."""

@@ -77,7 +77,7 @@ def follow_own(call: Call) -> Response:
     It begins with a snapshot of all that is open (`event: snapshot`, or a first line with `type`
     `snapshot`), which has `items`. Then each notice follows at least once, `event` is its type;
     the key is `type`, `id` and `version`. After a lost connection the next snapshot has everything
-    that still matters. Every 15 s without a notice a comment, or an empty line, is sent. The
+    that still matters. Every 5 s without a notice a comment, or an empty line, is sent. The
     streams of a token end with it. As JSON the answer is the snapshot alone, with `wait` as a long
     poll.
     """

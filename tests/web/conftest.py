@@ -68,7 +68,7 @@ def service(
     with redis.Redis.from_url(redis_server) as client:
         client.flushdb()
     logs = tmp_path_factory.mktemp("logs")
-    # The stream of a page that was closed holds its thread until its next comment, 15 s later, and
+    # The stream of a page that was closed holds its thread until its next comment, 5 s later, and
     # one address may hold a quarter of the threads: a dozen of short tests in that time must not
     # use it up, which would be a fault of a later test (503).
     more: dict[str, Any] = {"rate_limits": False, "api_threads": 256, **NO_WAITING}

@@ -100,7 +100,7 @@ def test_seven_tabs_of_running_hands_load_and_take_moves(visits: Visits) -> None
         with tab.expect_response("**/moves") as made:
             tab.get_by_role("button", name="Ready").click()
         assert made.value.status == 201
-    expect(tabs[0]).to_have_title(re.compile("^● "), timeout=30_000)  # hidden since its move
+    expect(tabs[0]).to_have_title(re.compile("● "), timeout=30_000)  # hidden since its move
 
 
 def test_a_glance_at_another_tab_does_not_end_the_stream(visits: Visits) -> None:
@@ -149,6 +149,21 @@ def test_the_time_left_is_counted_by_the_clock_of_the_server(visits: Visits, err
     minutes, seconds = (clock.text_content() or "").split(":")
     left = datetime.fromisoformat(game["deadline"]).timestamp() - time.time()
     assert abs(int(minutes) * 60 + int(seconds) - left) <= 3, json.dumps(game["deadline"])
+
+
+def test_a_page_that_misses_two_heartbeats_says_so_until_the_next_one(visits: Visits) -> None:
+    """A service that hangs ends no connection. The clock of the page is ahead of the heartbeats."""
+    page = visits.visitor().new_page()
+    page.clock.install()
+    player_at_table(visits, page)
+    expect(page.locator("#log li").first).to_be_attached()
+    pill = page.locator("#connection")
+    page.clock.fast_forward(9000)
+    page.wait_for_timeout(100)
+    expect(pill).to_be_hidden()
+    page.clock.fast_forward(12_000)
+    expect(pill).to_have_text("Offline, trying again …")
+    expect(pill).to_be_hidden(timeout=15_000)
 
 
 KEPT = """() => [...document.querySelectorAll("*")]

@@ -8,8 +8,9 @@
 import { Problem, call, headers, idle, problemOf, spread } from "./api.js";
 import { isSandboxed } from "./storage.js";
 
-/** Milliseconds without data after which a connection counts as lost; the server sends a comment every 15 s. */
-const SILENCE = 40_000;
+/** Milliseconds without data after which the page says so, because two heartbeats of 5 s are missing, and tries again. */
+const QUIET = 11_000;
+const SILENCE = 20_000;
 /** Milliseconds in which a stream has to begin; the server sends its first line at once. */
 const OPENING = 10_000;
 /** Openings without a byte after which the page only polls. */
@@ -46,7 +47,7 @@ export async function* live(game, after, { signal, onstate = () => {} }) {
     let polls = document.hidden || mutes >= MUTE_OPENINGS;
     try {
       if (!polls) {
-        for await (const event of connection(game, next, signal, () => onstate(true))) {
+        for await (const event of connection(game, next, signal, onstate)) {
           failures = 0;
           mutes = 0;
           if (event.type === "end") return;
@@ -94,9 +95,9 @@ async function missed(game, after) {
 /**
  * Yield the events of one stream, until it ends or the page has been hidden for a while; throws Mute.
  *
- * @param {string} game @param {number} after @param {AbortSignal} signal @param {() => void} onopen
+ * @param {string} game @param {number} after @param {AbortSignal} signal @param {(live: boolean) => void} onstate
  */
-async function* connection(game, after, signal, onopen) {
+async function* connection(game, after, signal, onstate) {
   const own = new AbortController();
   let isMute = false;
   let hides = 0;
@@ -108,6 +109,7 @@ async function* connection(game, after, signal, onopen) {
   signal.addEventListener("abort", stop, { once: true });
   addEventListener("offline", stop); // else the loss would be noticed only after SILENCE
   document.addEventListener("visibilitychange", hide);
+  let quiet = 0;
   let watch = setTimeout(() => {
     isMute = true;
     stop();
@@ -134,8 +136,10 @@ async function* connection(game, after, signal, onopen) {
       const { done, value } = await reader.read();
       if (done) return;
       clearTimeout(watch);
+      clearTimeout(quiet);
       watch = setTimeout(stop, SILENCE);
-      onopen();
+      quiet = setTimeout(() => onstate(false), QUIET);
+      onstate(true);
       const parts = (rest + decoder.decode(value, { stream: true })).split("\n\n");
       rest = parts.pop() ?? "";
       yield* parts.map(parsed).filter((event) => event.type !== "");
@@ -146,6 +150,7 @@ async function* connection(game, after, signal, onopen) {
     throw error;
   } finally {
     clearTimeout(watch);
+    clearTimeout(quiet);
     clearTimeout(hides);
     signal.removeEventListener("abort", stop);
     removeEventListener("offline", stop);

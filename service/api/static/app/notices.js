@@ -8,14 +8,16 @@
  */
 
 import { Problem, headers, identity, onceIdentified, pause, problemOf, spread } from "./api.js";
+import { connected } from "./connection.js";
 import { isSandboxed } from "./storage.js";
 
 const LEADER = "shithead.notices";
 const VISIBLE = "shithead.visible";
 /** What a new tab asks on the channel: the leading tab sends the turns. */
 const ASK = "turns?";
-/** Milliseconds without data after which the connection counts as lost; the server sends an empty line every 15 s. */
-const SILENCE = 40_000;
+/** Milliseconds without data after which the page says so, because two empty lines are missing, and tries again. */
+const QUIET = 11_000;
+const SILENCE = 20_000;
 const LONGEST_PAUSE = 30_000;
 
 const shows = (/** @type {string} */ game) => `shithead.game.${game}`;
@@ -39,6 +41,7 @@ export function followNotices() {
   channel.onmessage = ({ data }) => {
     if (data === ASK) return isLeading && channel.postMessage({ turns: [...turns.values()] });
     if (data.turns) tellTurns(data.turns);
+    else if ("isUp" in data) connected("notices", data.isUp);
     else tell(data);
   };
   document.addEventListener("visibilitychange", seen);
@@ -88,6 +91,16 @@ const tell = (notice) => dispatchEvent(new CustomEvent("notice", { detail: notic
 /** @param {Notice[]} waiting */
 const tellTurns = (waiting) => dispatchEvent(new CustomEvent("turns", { detail: waiting }));
 
+let wasUp = true;
+
+/** State in all tabs whether the stream has data; if the server ends it and it is opened again, nothing is shown. @param {BroadcastChannel} channel @param {boolean} isUp */
+function tellState(channel, isUp) {
+  if (isUp === wasUp) return;
+  wasUp = isUp;
+  connected("notices", isUp);
+  channel.postMessage({ isUp });
+}
+
 /** Note a turn, or its end. @param {Notice} notice */
 function noteTurn(notice) {
   if (notice.type === "your_turn") turns.set(notice.id, notice);
@@ -101,6 +114,7 @@ async function lead(channel) {
     await readFor(channel);
   } finally {
     isLeading = false;
+    tellState(channel, true); // nothing is followed, so nothing is missing
     turns.clear();
     tellAll(channel);
   }
@@ -117,7 +131,7 @@ function tellAll(channel) {
 async function readFor(channel) {
   for (let failures = 0; identity(); failures += 1) {
     try {
-      for await (const found of notices()) {
+      for await (const found of notices(channel)) {
         failures = 0;
         if (found.type === "snapshot") turns.clear();
         for (const notice of found.items ?? [found]) {
@@ -129,16 +143,18 @@ async function readFor(channel) {
       }
     } catch (error) {
       if (error instanceof Problem && [401, 403].includes(error.status)) return;
+      if (!(error instanceof Problem)) tellState(channel, false); // a refusal is an answer
     }
     await pause(spread(Math.min(LONGEST_PAUSE, 1000 * 2 ** failures)));
   }
 }
 
-/** Yield the snapshot of all that is open, then each notice, until the connection is lost. @returns {AsyncGenerator<any>} */
-async function* notices() {
+/** Yield the snapshot of all that is open, then each notice, until the connection is lost. @param {BroadcastChannel} channel @returns {AsyncGenerator<any>} */
+async function* notices(channel) {
   const own = new AbortController();
   const stop = () => own.abort();
-  let watch = setTimeout(stop, SILENCE);
+  let quiet = 0;
+  let watch = setTimeout(stop, QUIET);
   try {
     const answer = await fetch("/v1/players/me/stream", {
       headers: headers({ Accept: "application/x-ndjson" }),
@@ -154,13 +170,17 @@ async function* notices() {
       const { done, value } = await reader.read();
       if (done) return;
       clearTimeout(watch);
+      clearTimeout(quiet);
       watch = setTimeout(stop, SILENCE);
+      quiet = setTimeout(() => tellState(channel, false), QUIET);
+      tellState(channel, true);
       const lines = (rest + decoder.decode(value, { stream: true })).split("\n");
       rest = lines.pop() ?? "";
       for (const line of lines.filter(Boolean)) yield JSON.parse(line);
     }
   } finally {
     clearTimeout(watch);
+    clearTimeout(quiet);
     stop();
   }
 }
