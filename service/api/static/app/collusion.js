@@ -37,6 +37,7 @@ async function fill(body, dispute, who) {
   try {
     while (body.isConnected) {
       const found = await get(`/v1/disputes/${dispute.id}/collusion`);
+      if (!body.isConnected) return; // the next drawing asks by itself
       if (found.state !== "computing") {
         if (JSON.stringify(found) === JSON.stringify(known)) return;
         known = found;

@@ -1,6 +1,6 @@
 /** Who plays together: invitations to a table, blocks between players, and the next hand by itself. */
 
-import { get, identity, post } from "./api.js";
+import { get, identity, newest, post } from "./api.js";
 import { seatName } from "./captions.js";
 import { now } from "./clock.js";
 import { h } from "./dom.js";
@@ -25,8 +25,11 @@ export async function block({ id, name }) {
 /** The players whom the reader blocks, each with a button that ends the block. @param {(work: () => Promise<void>) => void} attempt */
 export function blocksField(attempt) {
   const list = h("ul", { class: "rows" });
+  const begin = newest();
   const show = async () => {
+    const isNewest = begin();
     const { items } = await get(BLOCKS);
+    if (!isNewest()) return;
     list.replaceChildren(...items.map((one) => h("li", { class: "row" }, [
       h("span", { class: "what", translate: "no" }, [one.name ?? "–"]),
       h("button", { onclick: () => attempt(async () => {

@@ -1,6 +1,6 @@
 /** The disputes that concern the player: rows with what is to be done, and a mark at the name in the bar. */
 
-import { get, identity } from "./api.js";
+import { get, identity, newest } from "./api.js";
 import { find, h, replace } from "./dom.js";
 import { moment, t } from "./i18n.js";
 import { readJson, write } from "./storage.js";
@@ -12,10 +12,14 @@ const NOTICES = ["dispute_opened", "vote_opened", "period_ending"];
 /** What a player can do, the most urgent first. */
 const STEPS = /** @type {const} */ (["reveal", "vote", "appeal", "statement"]);
 
-/** @returns {Promise<Api["Dispute"][]>} the disputes that concern the player and are not closed */
+const begin = newest();
+
+/** @returns {Promise<Api["Dispute"][] | null>} null once a later call has begun; else the disputes that concern the player and are not closed */
 export async function concerns() {
   if (!identity()) return [];
+  const isNewest = begin();
   const { items } = await get(`/v1/disputes?mine=true&limit=${SHOWN}`);
+  if (!isNewest()) return null;
   const running = items.filter(({ state }) => state !== "final");
   mark(running.length);
   return running;
@@ -59,6 +63,7 @@ export function concernRow(dispute) {
 /** Fill a section with the disputes that concern the player; it is hidden without any. @param {HTMLElement} section */
 export async function showConcerns(section) {
   const running = await concerns();
+  if (!running) return;
   section.hidden = !running.length;
   replace(section, h("h2", null, [t("concern.title")]), h("ul", { class: "rows" }, running.map(concernRow)));
 }

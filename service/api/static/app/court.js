@@ -1,6 +1,6 @@
 /** The dispute pages: the list, the form to open one, and a dispute with its votes. */
 
-import { Problem, get, post } from "./api.js";
+import { Problem, get, newest, post } from "./api.js";
 import { afterVote, ballot } from "./ballot.js";
 import { caption, seatName } from "./captions.js";
 import { sparing } from "./collusion.js";
@@ -58,12 +58,14 @@ async function list(isToOpen) {
   const how = () => [t("court.how"), " ", h("a", { href: "/" }, [t("court.lobby")])];
   const none = h("p", null, [t("court.none"), " ", isToOpen ? null : how()]);
   let next = "";
+  const begin = newest();
   const more = button("court.more", () => attempt(() => load(next)));
   const load = async (cursor = "") => {
+    const isNewest = begin();
     const state = filter.value;
     const query = new URLSearchParams({ limit: String(PAGE), ...(state && { state }), ...(cursor && { cursor }) });
     const page = await get(`/v1/disputes?${query}`);
-    if (state !== filter.value) return; // the filter has changed since the request
+    if (!isNewest()) return; // the filter has changed since, or more was asked for again
     const shown = page.items.map(listed);
     if (!cursor) rows.replaceChildren();
     rows.append(...shown);
@@ -226,10 +228,12 @@ function call(part, body, onaccepted) {
   return attempt(async () => {
     const dispute = await post(/** @type {any} */ (`/v1/disputes/${id}/${part}`), body);
     onaccepted?.();
+    read();
     show(/** @type {any} */ (dispute));
   }, async () => {
+    const isNewest = read();
     const dispute = await get(`/v1/disputes/${id}`);
-    show(dispute);
+    if (isNewest()) show(dispute);
     return JSON.stringify(dispute) !== before;
   });
 }
@@ -242,11 +246,16 @@ function own() {
   return number === null ? null : court.dispute.referees[number];
 }
 
+/** Begins each read of the dispute; an answer to something that the reader did ends the reads before it. */
+const read = newest();
+
 async function follow() {
   show(await get(`/v1/disputes/${id}`));
   setInterval(async () => {
     if (document.hidden || court.dispute.state === "final") return;
+    const isNewest = read();
     const dispute = await get(`/v1/disputes/${id}`).catch(() => court.dispute);
+    if (!isNewest()) return;
     if (JSON.stringify(dispute) === JSON.stringify(court.dispute)) return;
     if (dispute.state !== court.dispute.state) announce(t(`state.${dispute.state}`));
     show(dispute);

@@ -4,7 +4,7 @@
  * They are no part of the record and never evidence.
  */
 
-import { Problem, get, identity, isUnsure, post } from "./api.js";
+import { Problem, get, identity, isUnsure, newest, post } from "./api.js";
 import { answered } from "./connection.js";
 import { h, svg } from "./dom.js";
 import { t } from "./i18n.js";
@@ -28,11 +28,15 @@ export function eventNotes({ game, shares, last, changed, report }) {
   /** What is typed and not kept yet, by event: the panel is drawn anew at every step. @type {Map<number, string>} */
   const drafts = new Map();
   const player = identity();
+  const begin = newest();
   const own = (/** @type {number} */ seq) => notes.find((one) => one.seq === seq && one.author === player?.id);
 
   async function load() {
     if (!player) return;
-    notes = (await get(`/v1/games/${game}/notes`)).items;
+    const isNewest = begin();
+    const { items } = await get(`/v1/games/${game}/notes`);
+    if (!isNewest()) return;
+    notes = items;
     mark();
     changed();
   }

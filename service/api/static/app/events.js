@@ -5,7 +5,7 @@
  * of an event is its seq in the record, from 0; a click on it shows the game after it.
  */
 
-import { get } from "./api.js";
+import { get, newest } from "./api.js";
 import { caption, marked } from "./captions.js";
 import { ruleLink } from "./decision.js";
 import { find, h, replace } from "./dom.js";
@@ -28,6 +28,8 @@ export function eventList({ game, who, names, replay, onpick, onvisible, ondecis
   const decisions = new Map();
   /** @type {Map<number, Promise<Api["Decision"]>>} */
   const inFlight = new Map();
+  const begin = newest();
+  let isNewest = begin(); // until the decisions are forgotten
   /** The visible events. @type {Set<number>} */
   const visible = new Set();
   const watch = new IntersectionObserver((entries) => {
@@ -78,14 +80,16 @@ export function eventList({ game, who, names, replay, onpick, onvisible, ondecis
     if (known) return Promise.resolve(known);
     let request = inFlight.get(seq);
     if (!request) {
+      const isCurrent = isNewest;
       request = get(`/v1/games/${game}/audit/moves/${seq}`).then((found) => {
+        if (!isCurrent()) return decisionOf(seq);
         for (let at = found.first; at <= found.last; at += 1) {
           decisions.set(at, found);
           cite([at]);
           ondecision(at);
         }
         return found;
-      }).finally(() => inFlight.delete(seq));
+      }).finally(() => isCurrent() && inFlight.delete(seq));
       inFlight.set(seq, request);
     }
     return request;
@@ -118,5 +122,12 @@ export function eventList({ game, who, names, replay, onpick, onvisible, ondecis
     if (up < list.scrollTop + 40 || up + row.offsetHeight > list.scrollTop + list.clientHeight - 40) list.scrollTop = up - list.clientHeight / 3;
   }
 
-  return { fill, mark, cite, explain, decisionOf, rulesOf, decision: (/** @type {number} */ seq) => decisions.get(seq), forget: () => decisions.clear() };
+  /** Forget the decisions, also those that are on their way: at the end of the hand they show more. */
+  function forget() {
+    isNewest = begin();
+    decisions.clear();
+    inFlight.clear();
+  }
+
+  return { fill, mark, cite, explain, decisionOf, rulesOf, decision: (/** @type {number} */ seq) => decisions.get(seq), forget };
 }

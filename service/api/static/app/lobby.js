@@ -1,6 +1,6 @@
 /** The lobby page: start a hand, open or join tables, watch a running table, return to games. */
 
-import { Problem, get, identity, post } from "./api.js";
+import { Problem, get, identity, newest, post } from "./api.js";
 import { avatar } from "./avatars.js";
 import { resultText, seatName } from "./captions.js";
 import { connected } from "./connection.js";
@@ -123,17 +123,18 @@ function offerBots() {
   find("#free").textContent = open ? t("start.free", { n: open }) : t("start.none");
 }
 
-let descriptions = 0;
+/** Begin loads into the places of the page: an update may overtake the one before. */
+const load = { description: newest(), tables: newest(), own: newest(), invitations: newest(), recent: newest(), running: newest() };
 
 /** Show the options of the chosen ruleset, and its differences from a known one. */
 async function describe() {
-  const own = (descriptions += 1);
+  const isNewest = load.description();
   const id = rulesets.value;
   find("#rules-link").setAttribute("href", `/rules/${id}`);
   const ruleset = await get(`/v1/rulesets/${id}`);
   const from = read(KNOWN) ?? "shithead";
   const differs = from === id ? [] : (await get(`/v1/rulesets/${id}/differences?from=${from}`)).items;
-  if (own !== descriptions) return;
+  if (!isNewest()) return;
   replace(find("#options"), ...Object.entries(ruleset.options).map(([name, option]) => optionField(name, option)));
   const known = h("select", { "aria-label": t("start.known"), "data-key": "known", onchange: () => {
     write(KNOWN, known.value);
@@ -251,8 +252,10 @@ async function openTables() {
 }
 
 async function showTables() {
+  const isNewest = load.tables();
   const tables = await openTables();
   await nameRulesets(tables);
+  if (!isNewest()) return;
   const rows = tables.map((table) => {
     const open = table.seats.filter((seat) => seat.kind === "open").length;
     const detail = t("tables.detail", { players: players(table.seats), n: open });
@@ -263,6 +266,7 @@ async function showTables() {
 
 async function showOwn() {
   const section = find("#own-games");
+  const isNewest = load.own();
   if (!identity()) {
     section.hidden = true;
     return;
@@ -272,6 +276,7 @@ async function showOwn() {
     get("/v1/tables?mine=true&status=open&limit=20"),
   ]);
   await nameRulesets([...games, ...tables]);
+  if (!isNewest()) return;
   const running = games.filter((game) => !over(game)).sort((a, b) => Number(b.your_turn) - Number(a.your_turn));
   const rows = [
     ...running.map((game) => row(nameOf(game.ruleset.id), [players(game.seats), game.your_turn ? t("own.turn") : ""].filter(Boolean).join(" · "), link(`/play/${game.id}`, "own.play", true))),
@@ -284,8 +289,10 @@ async function showOwn() {
 async function showInvitations() {
   const section = find("#invited");
   const own = identity();
+  const isNewest = load.invitations();
   const items = own ? (await get("/v1/players/me/invitations")).items : [];
   await nameRulesets(items.map(({ ruleset }) => ({ ruleset: { id: ruleset } })));
+  if (!isNewest()) return;
   const button = (/** @type {string} */ key, /** @type {string} */ table, /** @type {() => Promise<unknown>} */ work, main = false) =>
     h("button", { class: main ? "main" : "", "data-key": `${key} ${table}`, onclick: (/** @type {Event} */ event) => attempt(event, async () => {
       await work();
@@ -310,8 +317,10 @@ function ending({ result, seats }) {
 }
 
 async function showRecent() {
+  const isNewest = load.recent();
   const { items } = await get("/v1/games?limit=8");
   await nameRulesets(items);
+  if (!isNewest()) return;
   const rows = items.map((game) => {
     const detail = [nameOf(game.ruleset.id), players(game.seats), moment(game.created_at)].join(" · ");
     return over(game)
@@ -326,10 +335,12 @@ async function showRecent() {
 /** Show a table at which people or bots play now; without one, a few cards. */
 async function showRunning() {
   if (document.hidden) return;
+  const isNewest = load.running();
   const { items } = await get("/v1/games?status=playing&limit=1");
   const [game] = items;
   await nameRulesets(items);
   const view = game && (await get(`/v1/games/${game.id}`));
+  if (!isNewest()) return;
   replace(find("#running"), ...(view ? preview(view, game) : decoration(t("running.none"))));
 }
 

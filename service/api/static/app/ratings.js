@@ -1,6 +1,6 @@
 /** The page of ratings: the players and bots of a ruleset, the best first. */
 
-import { get, identity } from "./api.js";
+import { get, identity, newest } from "./api.js";
 import { find, h, replace } from "./dom.js";
 import { language, start, t } from "./i18n.js";
 import { offerMenu } from "./menu.js";
@@ -23,8 +23,11 @@ function row(one, own) {
   return h("tr", null, cells.map((cell) => h("td", null, [cell])));
 }
 
+const begin = newest();
+
 /** Show the ratings of a ruleset, and a button for each further page. @param {string} ruleset */
 async function show(ruleset) {
+  const isNewest = begin();
   const body = h("tbody", null, []);
   const more = h("button", { type: "button" }, [t("ratings.more")]);
   const head = h("tr", null, COLUMNS.map((key) => h("th", { scope: "col" }, [t(`ratings.${key}`)])));
@@ -38,8 +41,12 @@ async function show(ruleset) {
     after = found.next;
     more.hidden = after === null;
   }
-  more.addEventListener("click", () => void next());
+  more.addEventListener("click", () => {
+    more.disabled = true; // a second press would fetch the same rows
+    void next().finally(() => (more.disabled = false));
+  });
   await next();
+  if (!isNewest()) return; // another ruleset was chosen
   const empty = !body.childElementCount;
   const scroll = { class: "scroll", tabindex: 0, role: "region", "aria-label": title };
   replace(find("#ratings"), empty ? h("p", { class: "quiet" }, [t("ratings.none")]) : h("div", scroll, [table]), more);

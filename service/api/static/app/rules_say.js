@@ -1,6 +1,6 @@
 /** What the rules say of a move, for a player who is about to dispute it. Statements of the rules are in English. */
 
-import { get } from "./api.js";
+import { get, newest } from "./api.js";
 import { h, replace } from "./dom.js";
 import { t } from "./i18n.js";
 import { isSame } from "./same_move.js";
@@ -15,7 +15,7 @@ export function rulesSay(game, who) {
   const body = h("div", { role: "status", "aria-busy": "true" });
   const rules = `/rules/${game.ruleset.id}`;
   const ruleset = get(`/v1/rulesets/${game.ruleset.id}`);
-  let present = -1;
+  const begin = newest();
 
   /** @param {Api["Ruleset"]} known @param {string} id */
   const statement = ({ statements }, id) =>
@@ -23,10 +23,10 @@ export function rulesSay(game, who) {
 
   /** @param {number} seq of the event */
   async function show(seq) {
-    present = seq;
+    const isNewest = begin();
     body.setAttribute("aria-busy", "true");
     const [decision, known] = await Promise.all([get(`/v1/games/${game.id}/audit/moves/${seq}`), ruleset]);
-    if (seq !== present) return;
+    if (!isNewest()) return;
     const { seat, did, legal, effects } = decision;
     const chosen = did && legal?.find(({ move }) => isSame(move, did));
     const name = seat === null ? "" : who(seat);

@@ -1,6 +1,6 @@
 /** What the page of a table fetches and posts: hand and table, the log as it grows, moves. It draws nothing. */
 
-import { Problem, call, get, identity, idle, isUnsure, post, problemWith, spread } from "./api.js";
+import { Problem, call, get, identity, idle, isUnsure, newest, post, problemWith, spread } from "./api.js";
 import { now } from "./clock.js";
 import { moveInWords } from "./captions.js";
 import { connected } from "./connection.js";
@@ -257,6 +257,8 @@ async function nextHand(signal) {
   }
 }
 
+const ask = newest(); // why cards cannot be played; a move ends the questions before it
+
 let answered = { type: "", at: 0 }; // the last move that the server took
 
 /** Whether a press was meant for the turn before: picking up right after a pick-up. @param {Api["Move"]} move */
@@ -267,6 +269,7 @@ export async function act(move) {
   if (game.busy || isRepeated(move)) return;
   game.busy = true;
   game.refusal = null;
+  ask();
   catchUp();
   guided(game.view);
   const { view } = game;
@@ -302,14 +305,15 @@ export async function act(move) {
 /** Show why cards cannot be played; the question is no attempt, and is not recorded. @param {string[]} cards */
 export async function askWhy(cards) {
   const { id } = game.view;
+  const isNewest = ask();
   try {
     const { rules, code, values, text, legal } = await get(`/v1/games/${id}/reasons?cards=${cards.join(",")}`);
     const statement = game.ruleset.statements.find((one) => one.id === rules[0]);
-    if (!legal && id === game.view.id) {
+    if (!legal && isNewest() && id === game.view.id) {
       refused(await problemWith({ detail: text, code: code ?? undefined, values: values ?? undefined, rule: rules[0], rule_text: statement?.text }, 422));
     }
   } catch (problem) {
-    refused(problem);
+    if (isNewest()) refused(problem);
   }
   changed();
 }

@@ -56,8 +56,10 @@ async function check(source) {
   reset(source.name);
   try {
     const bundle = await source.read();
+    if (own !== run) return;
     game = gameIn(bundle);
-    const outside = await fromOutside(game, (text) => (find("#stored").textContent = text));
+    const outside = await fromOutside(game, (text) => own === run && (find("#stored").textContent = text));
+    if (own !== run) return;
     const rows = new Map();
     const { log, findings } = await checked(bundle, outside, {
       progress: (fraction) => {
@@ -145,7 +147,7 @@ const nextFrame = () => new Promise((done) => (document.hidden ? setTimeout(done
  * the game and, if no server key is entered, the stored keys of the server, or those that it sends now.
  *
  * @param {string} game
- * @param {(text: string) => void} [say] is called with what was used beside the fields
+ * @param {(text: string) => unknown} [say] is called with what was used beside the fields
  * @returns {Promise<import("../verifier/outside.js").Outside>}
  */
 async function fromOutside(game, say = () => {}) {

@@ -1,6 +1,6 @@
 /** The waiting room of a table: before its first hand, places, address and invitations. */
 
-import { identity, post } from "./api.js";
+import { identity, newest, post } from "./api.js";
 import { avatar } from "./avatars.js";
 import { seatName } from "./captions.js";
 import { guestList, guestsOf } from "./company.js";
@@ -15,6 +15,7 @@ import { setTitle } from "./title.js";
 
 /** What the host sees of invitations; null until it is fetched. @type {import("./company.js").Guests | null} */
 let guests = null;
+const begin = newest();
 let known = -1; // the version of the table for which it was fetched
 
 /** Draw the waiting room. */
@@ -44,7 +45,10 @@ export function waitingRoom() {
   const copied = h("span", { class: "quiet" });
   const hosts = open > 0 && table.host === identity()?.id;
   const showGuests = async () => {
-    guests = await guestsOf(table);
+    const isNewest = begin();
+    const found = await guestsOf(table);
+    if (!isNewest()) return;
+    guests = found;
     if (!game.view) changed();
   };
   if (hosts && known !== table.version) showGuests().catch(report); // an invitation may have been accepted
