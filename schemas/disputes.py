@@ -36,6 +36,7 @@ from service.domain.dispute import (
     DisputeEvent,
     DisputeOpened,
     DisputeState,
+    DisputeWithdrawn,
     FindingsMade,
     Party,
     ReceiptGiven,
@@ -357,6 +358,9 @@ class DisputeSchema(Closed):
     )
     charge = Chosen(*CHARGES, **described("the kind of cheating"))
     state = Chosen(*DisputeState, **described("the state of the dispute"))
+    withdrawn = Boolean(
+        **described("whether the accuser withdrew it unanswered; then it is `final` and unruled")
+    )
     opened_at = time_field(**described("the time of the accusation"))
     voting_from = time_field(
         allow_none=True,
@@ -415,6 +419,7 @@ _EVENTS: Mapping[str, type[DisputeEvent]] = {
     "vote_revealed": VoteRevealed,
     "dispute_ruled": Ruled,
     "dispute_appealed": Appealed,
+    "dispute_withdrawn": DisputeWithdrawn,
     "dispute_closed": DisputeClosed,
 }
 _TYPES = {event: name for name, event in _EVENTS.items()}

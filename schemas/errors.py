@@ -122,7 +122,7 @@ class ProblemSchema(Closed):
     seek = fields.Nested(
         SeekSchema, **about("with `seek-over`: the seek as it ended, perhaps at a `table`")
     )
-    id = fields.UUID(**about("with `dispute-open`: the id of the open dispute"))
+    id = fields.UUID(**about("with `dispute-open` and `dispute-withdrawn`: the id of that dispute"))
     scope = Chosen(*Scope, **about("with `missing-scope`: the scope that the token lacks"))
     limit = fields.String(
         **about("with `limit-reached` and `rate-limited`: the name in `x-limits`, if it is a quota")

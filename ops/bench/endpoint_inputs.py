@@ -253,6 +253,8 @@ def _on_disputes(scene: Scene, rule: str) -> Iterator[Input]:
                 yield _json(f"a vote, {judge}", voting, {"vote": "not_proven"}, caller=judge)
         case "appeal":
             yield _json("38 statements", ruled, {}, caller="Bob")
+        case "withdrawal":
+            yield _json("refused, with 38 statements", running, {}, caller="Ada")
 
 
 def _json(name: str, path: str, body: Any, **more: Any) -> Input:

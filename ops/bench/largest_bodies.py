@@ -65,6 +65,7 @@ TEMPLATES: Mapping[str, tuple[str, ...]] = {
     f"POST {DISPUTE}/referees": ('{"refuse": @}',),
     f"POST {DISPUTE}/votes": ('{"vote": @}', '{"commit": @}'),
     f"POST {DISPUTE}/appeal": ('{"x": @}',),
+    f"POST {DISPUTE}/withdrawal": ('{"x": @}',),
 }
 """The bodies of every JSON operation as templates; each value at @ is one of `_fillings`."""
 

@@ -1,4 +1,4 @@
-"""Dispute endpoints: open, read, make statements, judge, vote, appeal."""
+"""Dispute endpoints: open, read, make statements, judge, vote, appeal, withdraw."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ DISPUTE = "/disputes/<uuid:dispute_id>"
     token=Token.NEEDED,
     scope=Scope.DISPUTE,
     repeats=Repeats.ANSWERED,
-    refuses=("not-found", "not-seated", "dispute-open", "limit-reached"),
+    refuses=("not-found", "not-seated", "dispute-open", "dispute-withdrawn", "limit-reached"),
     headers=(InviteHeaders,),
     location="/v1/disputes/{id}",
     most_bytes=STATEMENT_BYTES,
@@ -241,6 +241,18 @@ def appeal(call: Call, dispute_id: UUID) -> Response:
     After the time for appeals the ruling is final.
     """
     return change_response(services().disputes.appeal(_called(call, dispute_id)))
+
+
+@_command("withdrawal", NothingSchema)
+def withdraw(call: Call, dispute_id: UUID) -> Response:
+    """
+    Withdraw a dispute as its accuser, while it is unanswered.
+
+    That is until the other side makes a statement or hands in a receipt, or a referee is seated.
+    The dispute ends without a ruling, counts in the limit of the day, and the accuser cannot make
+    the same charge again: 409 `dispute-withdrawn`.
+    """
+    return change_response(services().disputes.withdraw(_called(call, dispute_id)))
 
 
 @operation(

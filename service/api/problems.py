@@ -115,6 +115,12 @@ PROBLEMS: Mapping[str, ProblemType] = {
         "There is at most one open dispute for a game, charge and move, of collusion for accused "
         "and partner. `id` is the id of the open one.",
     ),
+    "dispute-withdrawn": _type(
+        HTTPStatus.CONFLICT,
+        "You withdrew this charge",
+        "The caller has made this charge and withdrawn it; it cannot be made again by the same "
+        "player. `id` is the id of the withdrawn dispute.",
+    ),
     "hand-running": _type(
         HTTPStatus.CONFLICT,
         "A hand is being played",

@@ -57,6 +57,7 @@ def dispute() -> None:
     \b
     A dispute, step by step:
       1  a player accuses a seat, or the server     shithead dispute open GAME
+         and can withdraw it while unanswered       shithead dispute withdraw DISPUTE
       2  both sides make statements                 shithead dispute statement DISPUTE TEXT
          and hand in receipts of the game           shithead dispute receipt DISPUTE [FILE]
       3  three or more others offer to judge        shithead dispute judge DISPUTE
@@ -221,7 +222,7 @@ def open_(
             if refused.kind != "dispute-open":
                 raise
             command = court.command("show", refused.problem["id"])
-            raise NoService(f"this move is already disputed: {command}") from None
+            raise NoService(f"there is such a dispute already: {command}") from None
         court.show(opened)
 
 
@@ -584,3 +585,16 @@ def appeal(where: str, **options: Any) -> None:
     """Appeal against a ruling, once, as the side that lost; then other referees judge."""
     with _court(where, **options) as (court, identity):
         court.show(court.post(identity, "appeal", {}))
+
+
+@dispute.command(short_help="Withdraw a dispute that you opened, while it is unanswered.")
+@_dispute_argument
+def withdraw(where: str, **options: Any) -> None:
+    """
+    Withdraw a dispute that you opened, until the other side answers or a referee is seated.
+
+    It ends without a ruling and counts in the limit of the day. You cannot make the same charge
+    again.
+    """
+    with _court(where, **options) as (court, identity):
+        court.show(court.post(identity, "withdrawal", {}))

@@ -146,7 +146,8 @@ def _lines(case: Case) -> Iterator[str]:
     yield f"  {accuses} {case.accused} of {charge}{pair}."
     if case.event is not None:
         yield f"  Event {dispute['seq']}: {event_sentence(case.event, case.people)}"
-    yield f"  State: {STATES[dispute['state']]}{_until(dispute)}."
+    state = "withdrawn" if dispute["withdrawn"] else STATES[dispute["state"]]
+    yield f"  State: {state}{_until(dispute)}."
     yield from _findings(dispute)
     yield from _statements(case)
     yield from _receipts(case)
@@ -301,7 +302,10 @@ def _ruling(case: Case) -> Iterator[str]:
     """Yield the rulings with their states, newest first: one after an appeal replaces the first."""
     dispute = case.dispute
     if dispute["state"] == "final" and not dispute["rulings"]:
-        yield from ("", "Ruling: none; no panel was complete in time.")
+        why = "no panel was complete in time"
+        if dispute["withdrawn"]:
+            why = "the accuser withdrew the dispute before anybody answered it"
+        yield from ("", f"Ruling: none; {why}.")
     for ruling in reversed(dispute["rulings"]):
         title = "Earlier ruling" if ruling["state"] == "superseded" else "Ruling"
         if ruling["state"] != "superseded" and len(dispute["rulings"]) > 1:
@@ -329,6 +333,7 @@ def _next_steps(case: Case) -> Iterator[str]:
         "judge": ("offer to judge", "judge", ""),
         "appeal": ("appeal: the ruling is against your side", "appeal", ""),
         "reveal": ("reveal your vote", "vote", ""),
+        "withdraw": ("withdraw the dispute, while it is unanswered", "withdraw", ""),
     }
     for act, (words, command, argument) in steps.items():
         if act in may:

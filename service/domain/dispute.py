@@ -173,6 +173,11 @@ class Appealed:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class DisputeWithdrawn:
+    """The accuser withdrew the dispute before anybody answered it."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class DisputeClosed:
     """The period for an appeal, or for completing a panel, ended."""
 
@@ -190,6 +195,7 @@ DisputeEvent = (
     | VoteRevealed
     | Ruled
     | Appealed
+    | DisputeWithdrawn
     | DisputeClosed
 )
 
@@ -311,6 +317,7 @@ class Dispute:
     rulings: tuple[Ruling, ...] = ()
     settled: bool = False  # the last ruling is in force, and no panel is judging
     closed: bool = False
+    withdrawn: bool = False
     stage_since: Moment = 0  # when the present state began
 
     @property
@@ -337,6 +344,12 @@ class Dispute:
         if any(referee.commit is None for referee in judges):
             return DisputeState.VOTING
         return DisputeState.REVEALING
+
+    @property
+    def answered(self) -> bool:
+        """Return whether the other side has acted, or a referee was seated at any time."""
+        sides = {one.side for one in self.statements} | {one.side for one in self.receipts}
+        return bool(self.referees) or not sides <= {Party.ACCUSER}
 
     @property
     def ruling(self) -> Ruling | None:
@@ -405,6 +418,8 @@ def _changed(dispute: Dispute, event: DisputeEvent, at: Moment) -> Dispute:
             return replace(dispute, panel=panel, settled=False, judges=(), appealed_at=at)
         case DisputeClosed():
             return replace(dispute, closed=True)
+        case DisputeWithdrawn():
+            return replace(dispute, closed=True, withdrawn=True)
         case _:
             return _referees_changed(dispute, event, at)
 

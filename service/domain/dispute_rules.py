@@ -15,6 +15,7 @@ from service.domain.dispute import (
     DisputeClosed,
     DisputeEvent,
     DisputeState,
+    DisputeWithdrawn,
     Moment,
     Party,
     Periods,
@@ -296,6 +297,23 @@ def appeal(dispute: Dispute, player: str) -> tuple[DisputeEvent, ...]:
     return (Appealed(side=side),)
 
 
+def withdraw(dispute: Dispute, player: str) -> tuple[DisputeEvent, ...]:
+    """
+    Return the event by which the accuser withdraws the dispute while it is unanswered.
+
+    Once the other side has acted or a referee was seated, the accused may want a ruling.
+
+    Raises DisputeRefused.
+    """
+    if side_of(dispute, player) is not Party.ACCUSER:
+        raise DisputeRefused("panel.accuser_withdraws")
+    if dispute.state is DisputeState.FINAL:
+        raise DisputeRefused(_FINAL)
+    if dispute.answered:
+        raise DisputeRefused("panel.answered")
+    return (DisputeWithdrawn(),)
+
+
 class Act(StrEnum):
     """The commands of a player on a dispute."""
 
@@ -306,6 +324,7 @@ class Act(StrEnum):
     VOTE = "vote"
     REVEAL = "reveal"
     APPEAL = "appeal"
+    WITHDRAW = "withdraw"
 
 
 def acts_of(dispute: Dispute, player: str) -> tuple[Act, ...]:
@@ -335,6 +354,7 @@ def acts_of(dispute: Dispute, player: str) -> tuple[Act, ...]:
         Act.VOTE: lambda: commit_vote(dispute, player, ""),
         Act.REVEAL: revealed,
         Act.APPEAL: lambda: appeal(dispute, player),
+        Act.WITHDRAW: lambda: withdraw(dispute, player),
     }
     return tuple(act for act, ask in asked.items() if _is_allowed(ask))
 

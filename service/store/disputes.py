@@ -207,6 +207,19 @@ class DisputeRepository(Repository):
         )
         return [row[0] for row in rows]
 
+    def withdrawn_dispute(self, game: UUID, accuser: UUID, charged: Charged) -> UUID | None:
+        """Return the dispute about the same that this accuser withdrew, None without one."""
+        rows = self._database.fetch(
+            "withdrawn_dispute",
+            game,
+            accuser,
+            charged.charge,
+            charged.move,
+            charged.accused,
+            charged.partner,
+        )
+        return rows[0][0] if rows else None
+
     def disputes_of_server(self, *, limit: int) -> Sequence[UUID]:
         """Return the disputes against the server that are not final, oldest first."""
         return [row[0] for row in self._database.fetch("disputes_of_server", limit)]

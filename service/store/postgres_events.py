@@ -395,8 +395,11 @@ def _raise_refusal(returned: Mapping[str, Any]) -> NoReturn:
 def _raise_error(error: psycopg.Error) -> NoReturn:
     """Raise the store's error for an error of the database."""
     match error.sqlstate:
-        case "23505" if error.diag.constraint_name == "disputes_one_running":
-            raise DisputeRuns("a dispute about this move and charge is running") from error
+        case "23505" if error.diag.constraint_name in (
+            "disputes_one_running",
+            "disputes_made_once",
+        ):
+            raise DisputeRuns("a dispute with this charge runs, or was withdrawn") from error
         case "SH429":
             raise QuotaFull(QuotaKind(error.diag.message_detail or "")) from error
         case code:

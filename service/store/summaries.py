@@ -88,6 +88,7 @@ class _DisputeColumns(TypedDict, total=False):
     wake_at: datetime | None
     move: int | None  # seq of the first event of the move; None for collusion
     proven: bool | None
+    withdrawn: bool | None
     referees: list[dict[str, Any]]  # this and the following are rows of other tables
     texts: list[dict[str, Any]]
     bundle: bytes

@@ -12,11 +12,11 @@ DECLARE
 BEGIN
     UPDATE disputes d SET (
         game_id, version, state, accuser, accused, partner, charge, verdict, opened_at, found_at,
-        wake_at, move, proven
+        wake_at, move, proven, withdrawn
     ) = (
         SELECT
             r.game_id, r.version, r.state, r.accuser, r.accused, r.partner, r.charge,
-            r.verdict, r.opened_at, r.found_at, r.wake_at, r.move, r.proven
+            r.verdict, r.opened_at, r.found_at, r.wake_at, r.move, r.proven, r.withdrawn
         FROM jsonb_populate_record(d, fields) r
     )
     WHERE d.dispute_id = its_dispute;
@@ -24,11 +24,11 @@ BEGIN
     IF NOT FOUND AND summary IS NOT NULL THEN
         INSERT INTO disputes (
             dispute_id, game_id, version, state, accuser, accused, partner, charge, verdict, opened_at,
-            found_at, wake_at, move, proven
+            found_at, wake_at, move, proven, withdrawn
         )
         SELECT
             r.dispute_id, r.game_id, r.version, r.state, r.accuser, r.accused, r.partner, r.charge,
-            r.verdict, r.opened_at, r.found_at, r.wake_at, r.move, r.proven
+            r.verdict, r.opened_at, r.found_at, r.wake_at, r.move, r.proven, r.withdrawn
         FROM jsonb_populate_record(NULL::disputes, '{"found_at": 0}' || fields) r;
     END IF;
 

@@ -552,6 +552,7 @@ CREATE TABLE disputes (
     wake_at     timestamptz,
     move        integer,
     proven      boolean,
+    withdrawn   boolean,
     CONSTRAINT disputes_pkey PRIMARY KEY (dispute_id),
     CONSTRAINT disputes_state_known CHECK (
         state IN ('open', 'voting', 'revealing', 'ruled', 'appealed', 'final')
@@ -567,6 +568,9 @@ CREATE INDEX disputes_by_partner ON disputes (partner) WHERE partner IS NOT NULL
 CREATE UNIQUE INDEX disputes_one_running ON disputes (
     game_id, charge, move, (CASE WHEN partner IS NOT NULL THEN accused END), partner
 ) NULLS NOT DISTINCT WHERE state <> 'final';
+CREATE UNIQUE INDEX disputes_made_once ON disputes (
+    game_id, accuser, charge, move, (CASE WHEN partner IS NOT NULL THEN accused END), partner
+) NULLS NOT DISTINCT WHERE state <> 'final' OR withdrawn;
 CREATE INDEX disputes_by_time ON disputes (opened_at DESC, dispute_id DESC);
 COMMENT ON TABLE disputes IS
     'A summary of a dispute. Texts and names are not in its stream, so that they can be erased; '
@@ -579,6 +583,7 @@ COMMENT ON COLUMN disputes.found_at IS 'version of the game at which the finding
 COMMENT ON COLUMN disputes.wake_at IS 'end of the next period';
 COMMENT ON COLUMN disputes.partner IS 'player with whom the accused colluded; null for other charges';
 COMMENT ON COLUMN disputes.move IS 'first event of the move; null for collusion';
+COMMENT ON COLUMN disputes.withdrawn IS 'the accuser withdrew it, and cannot make the same charge again';
 COMMENT ON COLUMN disputes.proven IS 'the newest ruling is against the server';
 
 CREATE TABLE dispute_referees (

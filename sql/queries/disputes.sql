@@ -104,6 +104,19 @@ WHERE game_id = $1::uuid
     AND (partner IS NULL OR accused = $4::uuid)
 ORDER BY opened_at, dispute_id
 
+-- withdrawn_dispute: the dispute with a charge that this accuser withdrew.
+--
+-- $1 game, $2 accuser, $3 charge, $4 to $6 as $3 to $5 of running_disputes
+SELECT dispute_id
+FROM disputes
+WHERE game_id = $1::uuid
+    AND accuser = $2::uuid
+    AND charge = $3::text
+    AND withdrawn
+    AND move IS NOT DISTINCT FROM $4::integer
+    AND partner IS NOT DISTINCT FROM $6::uuid
+    AND (partner IS NULL OR accused = $5::uuid)
+
 -- disputes_of_server: running disputes against the server, oldest first.
 -- $1 row limit
 SELECT dispute_id

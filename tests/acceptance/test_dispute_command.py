@@ -313,3 +313,15 @@ def test_collusion_is_charged_by_the_seats_of_two_players(terminal: Terminal) ->
     assert "--move" not in terminal.types("Bob", "evidence", dispute, terminal.folder / "of.shx")
     server = ("open", game, "--charge", "collusion", "--accused", "server")
     assert "a seat" in terminal.types("Ada", *server, "--partner", 2, status=MISUSED)
+
+
+def test_the_accuser_withdraws_an_unanswered_dispute(terminal: Terminal) -> None:
+    game = finished_game(terminal)
+    words = ("open", game, "--charge", "altered-log", "--statement", "A gap.")
+    opened = terminal.types("Ada", *words)
+    dispute = re.findall(r"Dispute (\S+)", opened)[0]
+    assert "withdraw the dispute, while it is unanswered:  shithead dispute withdraw" in opened
+    withdrawn = terminal.types("Ada", "withdraw", dispute)
+    assert "State: withdrawn." in withdrawn
+    assert "Ruling: none; the accuser withdrew the dispute" in withdrawn
+    assert "you cannot make it again" in terminal.types("Ada", *words, status=2)

@@ -13,9 +13,9 @@ from tests.tamper import sample_lines
 
 PAGE = Path(__file__).resolve().parents[2] / "ops" / "authorization.md"
 TABLES = ("public", "private")
-HANDS = ("running", "sealed", "open", "ruled")
+HANDS = ("running", "sealed", "open", "ruled", "new")
 USUAL = ("running", "sealed")
-"""The hands that `any` stands for; the other two are situations of single calls."""
+"""The hands that `any` stands for; the other three are situations of single calls."""
 
 NEVER_ISSUED = "0" * 43
 """A well-formed token, invite or code that was never issued."""
@@ -111,6 +111,7 @@ BODIES: dict[str, Any] = {
     "POST /v1/disputes/{dispute_id}/referees": {},
     "POST /v1/disputes/{dispute_id}/votes": {"commit": "00" * 32},
     "POST /v1/disputes/{dispute_id}/appeal": {},
+    "POST /v1/disputes/{dispute_id}/withdrawal": {},
 }
 """The bodies of calls."""
 

@@ -54,7 +54,7 @@ class Scene:
         self.ids |= {"table_id": table, "game_id": answer["game"], "player_id": self.ids["seat"]}
         self.ids["accused"] = self.ids["other seat"]
         self._accuse()
-        if self.hand != "running":
+        if self.hand not in ("running", "new"):
             self.done("POST", self._game("/moves"), {"type": "forfeit"}, by="other seat")
         if self.hand == "open":
             self.done("DELETE", f"/v1/tables/{table}/seats/me", None, by="third seat")
@@ -107,7 +107,7 @@ class Scene:
         accusation = {"accused": 1, "partner": 2, "charge": "collusion", "statement": "Not so."}
         answer = self.done("POST", self._game("/disputes"), accusation, by="seat")
         self.ids["dispute_id"] = answer["id"]
-        for name in _REFEREES:
+        for name in _REFEREES if self.hand != "new" else ():
             self.done("POST", f"/v1/disputes/{answer['id']}/referees", {}, by=name)
 
     def _rule(self) -> None:

@@ -468,6 +468,10 @@ def _dispute(recorder: Recorder, people: dict[str, Any], game: str) -> None:
     body = {"accused": 1, "seq": seq, "charge": "illegal_move", "statement": statement}
     dispute = recorder.done("POST", f"{game}/disputes", body, by=ada)
     recorder.refused("dispute-open", "POST", f"{game}/disputes", body, by=ada)
+    server = {"accused": None, "seq": 0, "charge": "wrong_deal", "statement": statement}
+    hasty = recorder.done("POST", f"{game}/disputes", server, by=bob, keep=False)
+    recorder.done("POST", f"/v1/disputes/{hasty['id']}/withdrawal", {}, by=bob)
+    recorder.refused("dispute-withdrawn", "POST", f"{game}/disputes", server, by=bob)
     path = f"/v1/disputes/{dispute['id']}"
     recorder.services.dispute_jobs.process(UUID(dispute["id"]))
     recorder.done("POST", f"{path}/statements", {"text": "It was another card."}, by=bob)

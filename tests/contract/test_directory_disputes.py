@@ -14,6 +14,7 @@ from service.domain.dispute import (
     Charge,
     DisputeClosed,
     DisputeOpened,
+    DisputeWithdrawn,
     FindingsMade,
     Party,
     RefereeRefused,
@@ -62,6 +63,7 @@ def ruled_dispute(
     charge: str = "other",
     verdict: Verdict = Verdict.CAD,
     move: int | None = 0,
+    accuser: UUID = ADA,
     accused: UUID = BOB,
     partner: UUID | None = None,
 ) -> UUID:
@@ -69,7 +71,7 @@ def ruled_dispute(
     dispute = uuid4()
     opened = DisputeOpened(
         game=str(game),
-        accuser=str(ADA),
+        accuser=str(accuser),
         accuser_seat=0,
         accused=str(accused),
         accused_seat=1,
@@ -207,12 +209,14 @@ def test_disputes_are_listed_by_state_with_those_whose_period_has_ended(stores: 
     assert set(listed("final", ends)) == {ruled, final}
 
 
-def close_dispute(stores: Stores, dispute: UUID) -> None:
-    """Close a dispute, as after the period for an appeal."""
+def close_dispute(
+    stores: Stores, dispute: UUID, event: DisputeClosed | DisputeWithdrawn | None = None
+) -> None:
+    """Close a dispute, as after the period for an appeal, or by another event."""
     found = stores.store.read(dispute)
     assert found is not None
     record = DISPUTES.load(dispute, found.events)
-    done, lines = DISPUTES.write(record, [DisputeClosed()], at=AT_TEXT)
+    done, lines = DISPUTES.write(record, [event or DisputeClosed()], at=AT_TEXT)
     append = dispute_append(done, lines, expected=record.version)
     stores.store.commit(Commit(appends=(append,)))
 
@@ -279,6 +283,23 @@ def test_only_one_dispute_about_collusion_of_two_players_is_open_at_a_time(store
     assert {row.id for row in own.items} == {disputes[pair] for pair in pairs[1:3]}
     dispute = disputes[BOB, eve]
     assert eve in stores.directory.concerned([dispute])[dispute].players
+
+
+def test_a_withdrawn_charge_is_not_made_again_by_the_same_player(stores: Stores) -> None:
+    game = running_game(stores)
+    first = ruled_dispute(stores, game, move=3)
+    charged = Charged(charge="other", move=3)
+    assert stores.directory.withdrawn_dispute(game, ADA, charged) is None
+    close_dispute(stores, first, DisputeWithdrawn())
+    assert stores.directory.withdrawn_dispute(game, ADA, charged) == first
+    assert stores.directory.withdrawn_dispute(game, BOB, charged) is None
+    for other in (Charged(charge="time", move=3), Charged(charge="other", move=4)):
+        assert stores.directory.withdrawn_dispute(game, ADA, other) is None
+    with pytest.raises(DisputeRuns):
+        ruled_dispute(stores, game, move=3)
+    ruled_dispute(stores, game, move=4)
+    ruled_dispute(stores, game, move=3, accuser=CLEO)
+    assert stores.directory.accusations(ADA, since=EARLIER).new == 2, "it counts in the limit"
 
 
 def test_a_dispute_is_rescheduled_unless_its_version_has_changed(stores: Stores) -> None:

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from playwright.sync_api import FilePayload, Locator, Page, expect
+from playwright.sync_api import Dialog, FilePayload, Locator, Page, expect
 
 from tests.client import Client, open_table, play_on, register
 from tests.examples import is_long
@@ -473,6 +473,46 @@ def test_collusion_is_charged_against_two_players_of_three(
     expect(partner.get_by_label("A receipt file")).to_have_count(0)
     expect(partner.locator("#court-findings .row").first).to_contain_text("Collusion")
     assert faults_in_every_size(partner) == []
+
+
+def test_the_accuser_withdraws_a_dispute_after_a_question(
+    visits: Visits, hand: tuple[list[Client], str]
+) -> None:
+    (ada, bob), game = hand
+    log = ada.get(f"/v1/games/{game}/events")["items"]
+    seq = next(one["seq"] for one in log if one["by"] == 1 and one["type"] == "pile_picked_up")
+    body = {"accused": 1, "seq": seq, "charge": "false_pick_up", "statement": "Hm."}
+    path = f"/disputes/{ada.post(f'/v1/games/{game}/disputes', body)['id']}"
+    accused = page_of(visits, bob, path)
+    expect(accused.locator(".now")).to_contain_text("waits for three")
+    expect(accused.get_by_role("button", name="Withdraw")).to_have_count(0)
+    page = page_of(visits, ada, path, size="phone")
+    asked: list[str] = []
+    answers = [False, True]
+
+    def answer(dialog: Dialog) -> None:
+        asked.append(dialog.message)
+        if answers.pop(0):
+            dialog.accept()
+        else:
+            dialog.dismiss()
+
+    page.on("dialog", answer)
+    button = page.get_by_role("button", name="Withdraw the dispute")
+    expect(button).to_be_in_viewport()
+    button.click()
+    expect(button).to_be_visible()
+    assert faults_of(page) == []
+    button.click()
+    expect(page.locator(".now")).to_contain_text("The accuser withdrew the dispute.")
+    assert len(asked) == 2
+    assert "you cannot make this charge again" in asked[0]
+    expect(button).to_have_count(0)
+    expect(page.locator("#court-ruling")).to_contain_text("There is no ruling.")
+    expect(accused.locator(".now")).to_contain_text("The accuser withdrew", timeout=15_000)
+    assert faults_of(page) == []
+    page.goto("/disputes")
+    expect(page.locator(f"li:has(a[href='{path}'])")).to_contain_text("withdrawn")
 
 
 @pytest.fixture(scope="module")

@@ -286,8 +286,9 @@ class DisputeOpening:
         Open a dispute and freeze its evidence; return its id and the answer.
 
         Raises Refusal `not-found`, `not-seated`, `invalid-body` for an accusation that does not
-        fit the game, `dispute-open` if there is one with this charge about the same, and those of
-        `quota_refused` and `Handler.handle`.
+        fit the game, `dispute-open` if there is one with this charge about the same,
+        `dispute-withdrawn` if the player withdrew such a one, and those of `quota_refused` and
+        `Handler.handle`.
         """
         entry = self.games.entry(caller, game)
         move = self._checked(entry, player, accusation)
@@ -403,9 +404,14 @@ class DisputeOpening:
             _refuse_unless_pick_up(entry, decode_line(lines[move.action]))
         return move
 
-    def refuse_second(self, entry: GameEntry, accusation: Accusation, move: int | None) -> None:
-        """Raise Refusal if another dispute with this charge, about the same, is open."""
+    def refuse_second(
+        self, entry: GameEntry, accuser: UUID, accusation: Accusation, move: int | None
+    ) -> None:
+        """Raise Refusal if a dispute with this charge is open, or the player withdrew one."""
         charged = _charged(entry, accusation, move)
+        withdrawn = self.directory.withdrawn_dispute(entry.record.identity, accuser, charged)
+        if withdrawn is not None:
+            raise Refusal("dispute-withdrawn", said("request.dispute_withdrawn"), id=str(withdrawn))
         for identity in self.directory.running_disputes(entry.record.identity, charged):
             record = self.commands.record(identity)
             if record.dispute.state is DisputeState.FINAL:
@@ -442,8 +448,8 @@ class OpenDispute(StreamCommand[NewStream, None]):
         return NewStream()
 
     def decide(self, _new: NewStream) -> Accepted[None]:
-        """Return the first events; raises Refusal `dispute-open` for a second dispute."""
-        self.opening.refuse_second(self.entry, self.accusation, self.move)
+        """Return the first events; raises Refusal for a second dispute about the same."""
+        self.opening.refuse_second(self.entry, self.accuser.id, self.accusation, self.move)
         return self.opening.opened(
             self.dispute, self.entry, self.accuser, self.accusation, self.move
         )

@@ -1,4 +1,4 @@
-"""Use cases of disputes: open, list, argue, judge, vote, appeal."""
+"""Use cases of disputes: open, list, argue, judge, vote, appeal, withdraw."""
 
 from __future__ import annotations
 
@@ -40,6 +40,7 @@ from service.domain.dispute_rules import (
     refuse,
     reveal_vote,
     side_of,
+    withdraw,
 )
 from service.replay.sentences import said
 from service.runtime.config import Setting, Settings, whole_number
@@ -335,6 +336,12 @@ class Disputes:
         """Appeal to other referees, once."""
         return self.commands.change(
             call, lambda record: (appeal(record.dispute, str(call.player.id)), {})
+        )
+
+    def withdraw(self, call: DisputeCall) -> Answered:
+        """Withdraw the dispute as its accuser, while it is unanswered; it ends without a ruling."""
+        return self.commands.change(
+            call, lambda record: (withdraw(record.dispute, str(call.player.id)), {})
         )
 
     def _candidate(self, player: RegisteredPlayer, record: DisputeRecord) -> Candidate:

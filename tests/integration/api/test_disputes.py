@@ -678,6 +678,42 @@ def test_a_player_opens_a_limited_number_of_disputes(ada: Person, game: str) -> 
     assert answer.headers["Retry-After"] == "86400"
 
 
+def test_a_dispute_is_withdrawn_while_it_is_unanswered(
+    world: World, ada: Person, bob: Person, sealed: str, judges: list[Person]
+) -> None:
+    """It ends without a ruling; the same player cannot make the charge again, another one can."""
+    dispute = open_at(ada, sealed, accused=None, seq=2, charge="altered_log")
+    assert not dispute["withdrawn"]
+    assert "withdraw" in dispute["you"]["may"]
+    assert refused(bob, dispute, "withdrawal") == "forbidden"
+    done = do(ada, dispute, "withdrawal")
+    assert (done["state"], done["withdrawn"], done["ruling"]) == ("final", True, None)
+    assert (done["deadline"], done["you"]["may"]) == (None, [])
+    assert seen(world, dispute)["withdrawn"]
+    assert refused(judges[0], dispute, "referees") == "forbidden"
+    assert refused(ada, dispute, "withdrawal") == "forbidden"
+    body = accusation(sealed, ada, accused=None, seq=2, charge="altered_log")
+    again = ada.post(f"{sealed}/disputes", body)
+    assert (problem_of(again), again.json["id"]) == ("dispute-withdrawn", dispute["id"])
+    assert ada.get("/v1/players/me").json["accusations"]["made"] == 1
+    stream = world.services.store.read(UUID(dispute["id"]))
+    assert stream is not None
+    assert orjson.loads(stream.events[-1])["type"] == "dispute_withdrawn"
+    assert bob.post(f"{sealed}/disputes", body).status_code == 201
+    answered = open_at(ada, sealed)
+    do(bob, answered, "statements", {"text": "I was."})
+    answer = ada.post(f"/v1/disputes/{answered['id']}/withdrawal")
+    assert (problem_of(answer), answer.json["code"]) == ("forbidden", "panel.answered")
+
+
+def test_a_withdrawn_dispute_counts_in_the_limit_of_the_day(ada: Person, game: str) -> None:
+    of_server = [(None, seq, one) for seq in range(4) for one in ("wrong_deal", "altered_log")]
+    for accused, seq, charge in (*of_server, (1, 3, "time"), (1, 3, "illegal_move")):
+        dispute = open_at(ada, game, accused=accused, seq=seq, charge=charge)
+        do(ada, dispute, "withdrawal")
+    assert problem_of(ada.post(f"{game}/disputes", accusation(game, ada))) == "rate-limited"
+
+
 def test_a_repeated_accusation_opens_one_dispute(ada: Person, game: str) -> None:
     key, body = {"Idempotency-Key": "once"}, accusation(game, ada)
     first = ada.post(f"{game}/disputes", body, headers=key)

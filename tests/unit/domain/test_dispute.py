@@ -49,6 +49,7 @@ from service.domain.dispute_rules import (
     refuse,
     reveal_vote,
     voting_opens_at,
+    withdraw,
 )
 from service.replay.sentences import reason_of
 
@@ -191,6 +192,43 @@ def test_cheated_needs_a_reason_on_collusion_always_else_if_a_finding_allows_the
         dispute = Court(opened=opened).dispute
         assert needs_reason(dispute, CHEATED) is allowed
         assert not needs_reason(dispute, NOT_PROVEN)
+
+
+def test_the_accuser_withdraws_a_dispute_that_nobody_has_answered() -> None:
+    court = Court()
+    court.then(make_statement(court.dispute, Party.ACCUSER, "cc"))
+    assert Act.WITHDRAW in acts_of(court.dispute, "ada")
+    for other in ("bob", "a"):
+        with refused("only"):
+            withdraw(court.dispute, other)
+    court.then(withdraw(court.dispute, "ada"))
+    assert court.is_in(DisputeState.FINAL)
+    assert court.dispute.withdrawn
+    assert court.verdicts() == []
+    assert court.wait(365 * DAY).dispute.version == 3, "nothing follows"
+    for player in ("ada", "bob", "a"):
+        assert acts_of(court.dispute, player) == ()
+    with refused("is final"):
+        withdraw(court.dispute, "ada")
+
+
+@pytest.mark.parametrize("how", ["statement", "partner", "receipt", "referee", "refused referee"])
+def test_an_answered_dispute_is_not_withdrawn(how: str) -> None:
+    court = Court(opened=PAIR)
+    match how:
+        case "statement":
+            court.then(make_statement(court.dispute, Party.ACCUSED, "cc"))
+        case "partner":
+            court.then(make_statement(court.dispute, Party.PARTNER, "cc"))
+        case "receipt":
+            court.then(give_receipt(court.dispute, Party.ACCUSED, "note"))
+        case "referee":
+            court.seat("a")
+        case _:
+            court.seat("a").refused("ada", 0)
+    assert Act.WITHDRAW not in acts_of(court.dispute, "ada")
+    with refused("is answered"):
+        withdraw(court.dispute, "ada")
 
 
 @pytest.mark.parametrize("player", ["ada", "bob", "cleo"])
@@ -508,7 +546,7 @@ def actions(court: Court, player: str) -> list[str]:
 def test_each_action_is_offered_exactly_to_those_allowed_by_the_rules() -> None:
     """For a side, a player of the table, a referee, a refused referee and a stranger."""
     court = Court()
-    assert actions(court, "ada") == ["statement", "receipt"], "there is no referee to refuse"
+    assert actions(court, "ada") == ["statement", "receipt", "withdraw"], "none to refuse"
     assert actions(court, "cleo") == [], "she sat at the table"
     assert actions(court, "a") == ["judge"]
     court.seat("x", *THREE)

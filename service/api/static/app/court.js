@@ -82,7 +82,7 @@ async function list(isToOpen) {
 const listed = (/** @type {Api["Dispute"]} */ dispute) => h("li", { class: "row" }, [
   h("span", { class: "what" }, [
     h("strong", null, [t(`charge.${dispute.charge}`)]),
-    h("span", { class: "quiet" }, [`${t("court.accused")}: ${dispute.accused === null ? t("court.server") : seatWords(dispute.accused)} · ${t(`state.${dispute.state}`)} · ${t("court.opened")}: ${moment(dispute.opened_at)}`]),
+    h("span", { class: "quiet" }, [`${t("court.accused")}: ${dispute.accused === null ? t("court.server") : seatWords(dispute.accused)} · ${t(`state.${dispute.withdrawn ? "withdrawn" : dispute.state}`)} · ${t("court.opened")}: ${moment(dispute.opened_at)}`]),
   ]),
   h("a", { class: "button", href: `/disputes/${dispute.id}` }, [t("court.read")]),
 ]);
@@ -218,7 +218,7 @@ async function accuse(game) {
 /**
  * Post to the dispute, and show the dispute in the answer.
  *
- * @template {"statements" | "receipts" | "referees" | "votes" | "appeal"} Part
+ * @template {"statements" | "receipts" | "referees" | "votes" | "appeal" | "withdrawal"} Part
  * @param {Part} part
  * @param {Posted<"POST", `/v1/disputes/{}/${Part}`>} [body]
  * @param {() => void} [onaccepted] called before the dispute is shown
@@ -257,7 +257,7 @@ async function follow() {
     const dispute = await get(`/v1/disputes/${id}`).catch(() => court.dispute);
     if (!isNewest()) return;
     if (JSON.stringify(dispute) === JSON.stringify(court.dispute)) return;
-    if (dispute.state !== court.dispute.state) announce(t(`state.${dispute.state}`));
+    if (dispute.state !== court.dispute.state) announce(t(`state.${dispute.withdrawn ? "withdrawn" : dispute.state}`));
     show(dispute);
   }, POLL);
 }
@@ -328,9 +328,10 @@ function todo(dispute) {
   const isIdle = !mine.length && !step;
   return h("section", { class: "sheet now", "aria-labelledby": "now-title" }, [
     h("h2", { id: "now-title" }, [t("court.now")]),
-    h("p", null, [isWaiting && dispute.voting_from ? t("now.is.seated", { from: moment(dispute.voting_from) }) : t(`now.is.${dispute.state}`, { until })]),
+    h("p", null, [dispute.withdrawn ? t("now.is.withdrawn") : isWaiting && dispute.voting_from ? t("now.is.seated", { from: moment(dispute.voting_from) }) : t(`now.is.${dispute.state}`, { until })]),
     step, mine.length ? h("ul", null, mine) : null,
     isIdle ? h("p", { class: seated ? "" : "quiet" }, [t(nothing, { from: dispute.voting_from && moment(dispute.voting_from) })]) : null,
+    may("withdraw") ? h("p", null, [button("court.withdraw", () => confirm(t("court.withdraw.sure")) && call("withdrawal")), " ", h("span", { class: "quiet" }, [t("court.withdraw.about")])]) : null,
     isFinal ? h("p", { class: "buttons" }, [h("a", { class: "button", href: `/verify?game=${dispute.game}` }, [t("act.verify")]), h("a", { class: "button", href: "/disputes" }, [t("court.title")])]) : null,
   ]);
 }
@@ -355,7 +356,7 @@ function ruling(dispute) {
       ]),
       h("ul", { class: present.includes(one.state) ? "" : "quiet" }, dispute.votes.filter(({ referee }) => one.referees.includes(referee)).map(vote)),
     ]),
-    dispute.rulings.length ? null : quiet(t("court.no_ruling")),
+    dispute.rulings.length ? null : quiet(t(dispute.withdrawn ? "court.withdrawn" : "court.no_ruling")),
     may("appeal") ? h("p", null, [button("court.appeal", () => confirm(t("court.appeal.sure")) && call("appeal"))]) : null,
   );
 }
