@@ -45,3 +45,4 @@ class NotesSchema(Closed):
     """The notes on a game that the caller may see."""
 
     items = list_of(NoteSchema, "the notes, in the order of the events")
+    next = fields.String(allow_none=True, **described("null: the list is whole"))

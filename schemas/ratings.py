@@ -5,10 +5,10 @@ from __future__ import annotations
 from marshmallow import fields
 
 from schemas.strict_fields import (
-    AfterQuery,
     Boolean,
     Closed,
     Integer,
+    OffsetQuery,
     about,
     described,
     list_of,
@@ -43,7 +43,7 @@ class RatingSchema(RatingNumbersSchema):
     name = fields.String(allow_none=True, **described("the player's name; null for a bot"))
 
 
-class RatingsQuery(AfterQuery):
+class RatingsQuery(OffsetQuery):
     """The ruleset, and the page."""
 
     ruleset = name_field("ruleset", required=True, **about("the id of the ruleset"))
@@ -56,4 +56,6 @@ class RatingsSchema(Closed):
     leaves = Integer(**described("the leaves of the public log that are counted"))
     items = list_of(RatingSchema, "the ratings, the best first")
     cannot_tell = fields.String(**described("what no rating can show"))
-    next = Integer(allow_none=True, **described("the next `after`; null at the end"))
+    next = fields.String(
+        allow_none=True, **described("the `cursor` of the next page; null at the end")
+    )

@@ -161,4 +161,6 @@ class SeeksSchema(Closed):
         WaitingSchema,
         "a page of the conditions of open seeks: most players, then the longest wait first",
     )
-    next = Integer(allow_none=True, **described("the next `after` for `open`; null at the end"))
+    next = fields.String(
+        allow_none=True, **described("the `cursor` of the next page of `open`; null at the end")
+    )

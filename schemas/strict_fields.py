@@ -14,7 +14,7 @@ from functools import cache
 from itertools import islice
 from typing import Any, TypeVar
 
-from marshmallow import RAISE, Schema, ValidationError, fields, validate
+from marshmallow import RAISE, Schema, ValidationError, fields, post_load, validate
 from msgspec import convert
 
 from schemas.visible_text import (
@@ -496,13 +496,16 @@ MAX_AFTER = 1_000_000
 """Maximum number of items on the pages before."""
 
 
-class AfterQuery(Closed):
-    """Pagination of a list whose order changes: page size, and where the page begins."""
+class OffsetQuery(PageQuery):
+    """Pagination of a list whose order changes: its cursor is the number of items before."""
 
-    after = QueryInteger(
-        high=MAX_AFTER, load_default=0, **about("`next` of the previous page: the items before it")
-    )
-    limit = QueryInteger(low=1, high=200, load_default=50, **about("the maximum number of items"))
+    @post_load
+    def _number(self, data: dict[str, Any], **_more: Any) -> dict[str, Any]:
+        """Return the data with the cursor as a number, 0 without one."""
+        text = data["cursor"] or "0"
+        if not text.isdecimal() or int(text) > MAX_AFTER:
+            raise ValidationError("is not a cursor of this list", "cursor")
+        return {**data, "cursor": int(text)}
 
 
 def page_of(item: type[Schema], *, order: str = "newest first") -> type[Schema]:

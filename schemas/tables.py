@@ -400,7 +400,9 @@ class InvitationPageSchema(Closed):
     items = list_of(
         InvitationSchema, "the invitations: the newest of each host, then the next of each"
     )
-    next = Integer(allow_none=True, **described("the next `after`; null at the end"))
+    next = fields.String(
+        allow_none=True, **described("the `cursor` of the next page; null at the end")
+    )
 
 
 class OpenedTableSchema(TableSchema):

@@ -10,7 +10,7 @@ from schemas.notes import NoteRequestSchema, NoteSchema, NotesSchema
 from schemas.tokens import Scope
 from service.api.context import services
 from service.api.conventions.caching import private
-from service.api.conventions.responses import json_response
+from service.api.conventions.responses import json_response, page
 from service.api.operation import Call, InviteHeaders, Token, blueprint, operation
 from service.application.quotas import LIGHT
 
@@ -36,7 +36,7 @@ def list_notes(call: Call, game_id: UUID) -> Response:
     Notes for others (`visibility` `dispute`) are listed for seats of the game and referees only.
     """
     found = services().event_notes.of_game(call.caller, game_id)
-    return private(json_response({"items": found}))
+    return private(json_response(page(found, None)))
 
 
 @operation(

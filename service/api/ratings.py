@@ -7,6 +7,7 @@ from flask import Response
 from schemas.ratings import RatingsQuery, RatingsSchema
 from service.api.context import services
 from service.api.conventions.caching import shared
+from service.api.conventions.paging import with_next
 from service.api.conventions.responses import json_response
 from service.api.operation import Call, Token, blueprint, operation
 from service.application.quotas import LIGHT
@@ -35,6 +36,6 @@ def list_ratings(call: Call) -> Response:
     """
     query = call.query
     found = services().ratings.of_ruleset(
-        query["ruleset"], after=query["after"], limit=query["limit"]
+        query["ruleset"], after=query["cursor"], limit=query["limit"]
     )
-    return shared(json_response(found), seconds=10)
+    return shared(with_next(json_response(found), found["next"]), seconds=10)

@@ -8,11 +8,12 @@ from flask import Response
 
 from schemas.players import NothingSchema
 from schemas.seeks import SeekRequestSchema, SeekSchema, SeeksSchema
-from schemas.strict_fields import AfterQuery
+from schemas.strict_fields import OffsetQuery
 from schemas.tokens import Scope
 from service.api.context import services
 from service.api.conventions.caching import private
 from service.api.conventions.idempotency import change_response
+from service.api.conventions.paging import with_next
 from service.api.conventions.responses import json_response
 from service.api.operation import Call, Repeats, Token, blueprint, operation
 from service.application.quotas import LIGHT, Weight
@@ -64,7 +65,7 @@ def post_seek(call: Call) -> Response:
     return change_response(services().seeks.post(call.by, wanted, call.repeat))
 
 
-@operation(seeks, "GET", "/seeks", query=AfterQuery, answer=SeeksSchema, weight=LIGHT)
+@operation(seeks, "GET", "/seeks", query=OffsetQuery, answer=SeeksSchema, weight=LIGHT)
 def list_seeks(call: Call) -> Response:
     """
     List the caller's seeks, and the conditions on which players wait for a table.
@@ -73,8 +74,10 @@ def list_seeks(call: Call) -> Response:
     """
     mine = services().seeks.of_player(call.caller.player)
     query = call.query
-    waiting, following = services().seeks.waiting(after=query["after"], limit=query["limit"])
-    return private(json_response({"mine": mine, "open": waiting, "next": following}))
+    waiting, following = services().seeks.waiting(after=query["cursor"], limit=query["limit"])
+    next_ = None if following is None else str(following)
+    answer = json_response({"mine": mine, "open": waiting, "next": next_})
+    return private(with_next(answer, next_))
 
 
 @operation(

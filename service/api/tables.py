@@ -10,7 +10,7 @@ from flask import Response
 
 from schemas.long_polls import WaitQuery
 from schemas.players import NothingSchema
-from schemas.strict_fields import AfterQuery
+from schemas.strict_fields import OffsetQuery
 from schemas.tables import (
     DealtSchema,
     InvitationPageSchema,
@@ -336,7 +336,7 @@ INVITATIONS = f"{TABLE}/invitations"
     tables,
     "GET",
     "/players/me/invitations",
-    query=AfterQuery,
+    query=OffsetQuery,
     answer=InvitationPageSchema,
     token=Token.NEEDED,
     weight=LIGHT,
@@ -350,9 +350,9 @@ def list_invitations(call: Call) -> Response:
     """
     query = call.query
     items, following = services().invitations.of_player(
-        call.by, after=query["after"], limit=query["limit"]
+        call.by, after=query["cursor"], limit=query["limit"]
     )
-    return private(json_response(page(items, following)))
+    return private(listed(items, None if following is None else str(following)))
 
 
 @operation(

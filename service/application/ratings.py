@@ -116,7 +116,7 @@ class Ratings:
                 for number, row in enumerate(rows[:limit], 1)
             ],
             "cannot_tell": said("about.ratings").text,
-            "next": after + limit if len(rows) > limit else None,
+            "next": str(after + limit) if len(rows) > limit else None,
         }
 
     def of_player(self, player: UUID) -> list[dict[str, Any]]:

@@ -389,3 +389,34 @@ def _check_game(world: World, ada: Person, game: str) -> None:
 
 def _template(rule: str) -> str:
     return re.sub(r"<(?:\w+:)?(\w+)>", r"{\1}", rule)
+
+
+def test_every_list_pages_alike_or_stands_in_the_table_of_other_lists(
+    document: dict[str, Any],
+) -> None:
+    """`limit`, `cursor` and `next` of text; the specification has each other list with a reason."""
+    page = Path(__file__).resolve().parents[2] / "ops" / "spec" / "api.md"
+    table = page.read_text("utf-8").partition("*Other lists*: ")[2].partition("| problem |")[0]
+    others = re.findall(r"^\| `GET (/v1/\S+)` \| ", table, re.MULTILINE)
+    lists = set[str]()
+    for path, item in document["paths"].items():
+        content = item.get("get", {}).get("responses", {}).get("200", {}).get("content", {})
+        for media, answer in content.items():
+            schema = resolved(document, answer["schema"])
+            members = schema.get("properties", {})
+            if not ("items" in members or "next" in members or media == "application/x-ndjson"):
+                continue
+            lists.add(path)
+            asked = {one["name"] for one in item["get"]["parameters"] if one["in"] == "query"}
+            is_alike = {"items", "next"} <= members.keys() and {"limit", "cursor"} <= asked
+            assert is_alike is (path not in others), path
+            assert path not in others or "next" in members or media != "application/json", path
+    assert set(others) <= lists | {"/v1/games/{game_id}/stream"}
+    assert len(others) > 10
+
+
+def resolved(document: dict[str, Any], schema: dict[str, Any]) -> dict[str, Any]:
+    """Return the schema behind references."""
+    while "$ref" in schema:
+        schema = document["components"]["schemas"][schema["$ref"].rpartition("/")[2]]
+    return schema

@@ -211,8 +211,8 @@ def test_the_list_is_divided_into_pages(world: World, ada: Person, bob: Person) 
     rate(world)
     whole, page = listed(world), "/v1/ratings?ruleset=shithead&limit=3"
     first = world.get(page).json
-    assert (first["items"], first["next"]) == (whole[:3], 3)
-    last = world.get(f"{page}&after=3").json
+    assert (first["items"], first["next"]) == (whole[:3], "3")
+    last = world.get(f"{page}&cursor=3").json
     assert (last["items"], last["next"]) == (whole[3:], None)
     assert [item["rank"] for item in whole] == [1, 2, 3, 4]
     assert problem_of(world.get("/v1/ratings?ruleset=nothing")) == "not-found"

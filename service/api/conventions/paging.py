@@ -16,7 +16,9 @@ def listed(items: Sequence[Any], next_: str | int | None, *, parameter: str = "c
     return with_next(json_response(page(items, next_)), next_, parameter=parameter)
 
 
-def with_next(response: Response, next_: str | int | None, *, parameter: str) -> Response:
+def with_next(
+    response: Response, next_: str | int | None, *, parameter: str = "cursor"
+) -> Response:
     """Return the answer with the address of the next page, which has the other parameters too."""
     if next_ is not None:
         query = {**request.args.to_dict(), parameter: str(next_)}

@@ -33,13 +33,12 @@ async function show(ruleset) {
   const head = h("tr", null, COLUMNS.map((key) => h("th", { scope: "col" }, [t(`ratings.${key}`)])));
   const title = t("ratings.title");
   const table = h("table", null, [h("thead", null, [head]), body]);
-  /** @type {number | null} */
-  let after = 0;
+  let cursor = "";
   async function next() {
-    const found = await get(`/v1/ratings?ruleset=${encodeURIComponent(ruleset)}&after=${after}`);
+    const found = await get(`/v1/ratings?ruleset=${encodeURIComponent(ruleset)}${cursor}`);
     body.append(...found.items.map((one) => row(one, identity()?.id)));
-    after = found.next;
-    more.hidden = after === null;
+    cursor = `&cursor=${found.next}`;
+    more.hidden = found.next === null;
   }
   more.addEventListener("click", () => {
     more.disabled = true; // a second press would fetch the same rows
