@@ -42,8 +42,8 @@ SELECT create_distributed_table('invitations', 'table_id', colocate_with => 'str
 SELECT create_distributed_table('answers', 'caller', colocate_with => 'none');
 
 -- All other tables stay on the coordinator: the outbox and the public log have one order over all
--- streams, and so has the operator log. Results, ratings, seeks and webhooks are rows of players, who
--- play in many games.
+-- streams, and so has the operator log. Results, ratings, seeks, webhooks and webhook_deliveries are
+-- rows of players, who play in many games.
 
 COMMIT;
 

@@ -147,7 +147,7 @@ GAMES: Final = Feature(
         Sweep(name="stuck", period=60, seconds=1, rows=MAX_STUCK, longest_pause=HOUR, begin=stuck),
         Sweep(name="idle", period=60, seconds=1, rows=200, longest_pause=HOUR, begin=idle_games),
     ),
-    notices=(NoticeType.YOUR_TURN, NoticeType.GAME_MOVED),
+    notices=(NoticeType.YOUR_TURN, NoticeType.TURN_OVER, NoticeType.GAME_MOVED),
     metrics=(MOVES, CONFLICTS, TURNS, JOBS, STUCK, SWEEPER_LAG),
     quotas={
         **bounds(QuotaKind.GAMES),

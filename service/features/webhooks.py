@@ -8,6 +8,7 @@ from typing import Final
 from uuid import UUID
 
 import structlog
+from prometheus_client import Counter, Gauge
 
 from service.api.webhooks import webhooks
 from service.application.quotas import Bound, Slice
@@ -16,7 +17,21 @@ from service.bootstrap import Services
 from service.feature import Feature, Job, JobContext, Sweep, Work
 from service.features.sweeping import MINUTE, seconds_since
 from service.runtime.receivers import LOOPBACK
-from service.runtime.telemetry import WEBHOOK_JOBS, WEBHOOKS_IN_USE, WEBHOOKS_LAG
+
+WEBHOOK_JOBS: Final = Counter("shithead_webhook_jobs", "Jobs of webhooks, by outcome", ["outcome"])
+
+WEBHOOKS_IN_USE: Final = Gauge(
+    "shithead_webhooks",
+    "Webhooks that are not off: all, and those whose last request failed",
+    ["which"],
+    multiprocess_mode="mostrecent",
+)
+
+WEBHOOKS_LAG: Final = Gauge(
+    "shithead_webhooks_lag_seconds",
+    "Seconds for which the most overdue webhook has waited for a process, 0 for none",
+    multiprocess_mode="mostrecent",
+)
 
 _log = structlog.stdlib.get_logger("worker")
 

@@ -79,21 +79,6 @@ DATABASE_SLOW = Gauge(
     multiprocess_mode="mostrecent",
 )
 
-WEBHOOK_JOBS = Counter("shithead_webhook_jobs", "Jobs of webhooks, by outcome", ["outcome"])
-
-WEBHOOKS_IN_USE = Gauge(
-    "shithead_webhooks",
-    "Webhooks that are not off: all, and those whose last request failed",
-    ["which"],
-    multiprocess_mode="mostrecent",
-)
-
-WEBHOOKS_LAG = Gauge(
-    "shithead_webhooks_lag_seconds",
-    "Seconds for which the most overdue webhook has waited for a process, 0 for none",
-    multiprocess_mode="mostrecent",
-)
-
 STUCK = Gauge(
     "shithead_stuck_games",
     "Games that are overdue by more than a minute, or whose seed no key decrypts",

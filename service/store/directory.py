@@ -8,7 +8,7 @@ from datetime import date, datetime
 from typing import Any, cast
 from uuid import UUID
 
-from service.store.database import Repository
+from service.store.database import Database, Repository
 from service.store.disputes import DisputeRepository
 from service.store.games import GameRepository
 from service.store.logged_hands import LoggedHandRepository
@@ -262,6 +262,11 @@ class Directory(
     WebhookRepository,
 ):
     """All data outside the streams; this class is also the interface, without a Protocol."""
+
+    @property
+    def database(self) -> Database:
+        """Return the database, for the repository of a feature that this class does not include."""
+        return self._database
 
 
 def _player(row: tuple[Any, ...]) -> StoredPlayer:

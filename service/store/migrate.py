@@ -229,11 +229,11 @@ def _apply_again(
     Returns the files that were run.
     """
     applied = _applied(connection, "applied_files")
-    files = [*_files(folder / "functions"), *_files(folder, "privileges.sql")]
+    privileges = _files(folder, "privileges*.sql")  # those of a feature may have a file
+    files = [*_files(folder / "functions"), *privileges]
     changed = [file for file in files if everything or applied.get(file.name) != file.checksum]
-    privileges = files[-1]
-    if changed and privileges not in changed:
-        changed.append(privileges)  # until then every role may execute a new function
+    if changed:  # until then every role may execute a new function
+        changed += [file for file in privileges if file not in changed]
     for file in changed:
         _run(connection, file)
         connection.execute(query("note_file"), (file.name, file.checksum))

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import subprocess
 from pathlib import Path
 
 import pytest
 
-from ops.facts import MOST_FILES, files_that_name, main
+from ops.facts import COUNTED, MOST_FILES, files_beside, files_that_name, main
 from service.domain.ruleset import EFFECTS
 
 
@@ -33,6 +34,28 @@ def test_names_settings_and_arguments_count_and_sentences_do_not(tmp_path: Path)
     assert found == {"attribute", "setting", "argument", "field"}
 
 
+MOST_CROSSED = 57
+"""The most modules that a move may cross; a further one needs a reason."""
+
+
+def test_files_beside_a_feature_name_it_and_are_not_its_own(tmp_path: Path) -> None:
+    texts = {
+        "webhooks.py": "webhooks",
+        "word.md": "A webhook is sent.",
+        "name.py": "end_webhook()",
+        "other.py": "hook",
+        "ops/decisions/0001.md": "webhooks",
+    }
+    for name, text in texts.items():
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).write_text(text)
+    for command in (["git", "init", "-q"], ["git", "add", "."]):
+        subprocess.run(command, cwd=tmp_path, check=True)
+    assert files_beside("webhooks", tmp_path) == ["name.py", "word.md"]
+    (tmp_path / "file.py").write_text("file.seek(3); webhook = 1")
+    assert files_beside("seeks", tmp_path) == []
+
+
 @pytest.mark.heavy
 def test_the_command_counts_circles_owners_and_effects(capsys: pytest.CaptureFixture[str]) -> None:
     main()
@@ -41,3 +64,7 @@ def test_the_command_counts_circles_owners_and_effects(capsys: pytest.CaptureFix
     assert [line for line in lines if line.startswith("public class names with two owners: ")]
     counted = [line for line in lines if line.startswith("Python files that name the effect ")]
     assert len(counted) == len(EFFECTS)
+    beside = [line for line in lines if line.startswith("files beside their own that name ")]
+    assert len(beside) == len(COUNTED)
+    [crossed] = [line for line in lines if line.startswith("modules that a move crosses: ")]
+    assert int(crossed.rpartition(" ")[2]) <= MOST_CROSSED

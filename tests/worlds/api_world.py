@@ -52,16 +52,17 @@ def _share_compiled_rules() -> None:
 
 def _share_document() -> None:
     """
-    Let only the first application of this process describe its operations.
+    Let only the first application of this process with some operations describe them.
 
     The descriptions are the same in each application and take 0.2 s.
     """
-    describe, made = ApiDocument.to_dict, list[dict[str, Any]]()
+    describe, made = ApiDocument.to_dict, dict[tuple[str, ...], dict[str, Any]]()
 
     def shared(api: ApiDocument) -> dict[str, Any]:
-        if not made:
-            made.append(describe(api))
-        return made[0]
+        names = tuple(one.name for one in api._undescribed)
+        if names not in made:
+            made[names] = describe(api)
+        return made[names]
 
     ApiDocument.to_dict = shared  # type: ignore[method-assign,assignment] # there is no hook for it
 
