@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from pathlib import Path
@@ -102,6 +102,7 @@ from service.store.lookups import Lookups
 from service.store.postgres_events import PostgresStore
 from service.store.public_log import PostgresLog, PostgresWal
 from service.store.replica import database_of
+from service.stream_counts import StreamCounts, nobody
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -137,6 +138,7 @@ class Ports:
     signed: SignedCheckpoints | None = None
     wal: ArchivedWal | None = None
     verify: Work = answer_here
+    following: Callable[[Sequence[UUID]], Collection[UUID]] = nobody
     receivers: Receivers = field(default_factory=Receivers)
     close: Callable[[], None] = lambda: None
 
@@ -163,7 +165,7 @@ class Services:
         self._make_dispute_jobs(terms)
         self._make_games(ports, terms)
         self._make_lists()
-        self._make_tables()
+        self._make_tables(ports)
         self._make_players(ports)
         self._make_evidence(ports, terms)
         self._make_audits()
@@ -303,7 +305,7 @@ class Services:
             access_log=self._access_log,
         )
 
-    def _make_tables(self) -> None:
+    def _make_tables(self, ports: Ports) -> None:
         """Make tables, invitations and seeks."""
         self._changes = TableChanges(
             store=self.store,
@@ -326,7 +328,9 @@ class Services:
             changes=self._changes, directory=self.directory, names=self._names
         )
         self.seeks = Seeks(handler=self._handler, changes=self._changes, directory=self.directory)
-        self.matchmaker = Matchmaker(changes=self._changes, directory=self.directory)
+        self.matchmaker = Matchmaker(
+            changes=self._changes, directory=self.directory, following=ports.following
+        )
         self.stand_ins = StandIns(
             handler=self._handler,
             game_cache=self.game_cache,
@@ -539,6 +543,7 @@ def services_from(settings: Settings, *, most_waiting: int | None = None) -> Ser
         wal=PostgresWal(database, settings.wal_archive) if settings.wal_archive else None,
         verify=within(settings.verify_seconds),
         receivers=Receivers(loopback=settings.of(LOOPBACK)),
+        following=StreamCounts(redis).following,
         close=database.close,
     )
     return Services(ports, terms_of(settings))

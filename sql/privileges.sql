@@ -143,9 +143,9 @@ FROM PUBLIC;
 GRANT EXECUTE ON FUNCTION keep_block, delete_block, keep_invitation, end_invitation
 TO shithead_service;
 
-REVOKE ALL ON FUNCTION add_seek, renew_seek, withdraw_seek, claim_seeks, purge_seeks FROM PUBLIC;
+REVOKE ALL ON FUNCTION add_seek, renew_seek, renew_seeks, withdraw_seek, claim_seeks, purge_seeks FROM PUBLIC;
 
-GRANT EXECUTE ON FUNCTION add_seek, renew_seek, withdraw_seek, purge_seeks TO shithead_service;
+GRANT EXECUTE ON FUNCTION add_seek, renew_seek, renew_seeks, withdraw_seek, purge_seeks TO shithead_service;
 
 REVOKE ALL ON FUNCTION
     recover_account, renew_recovery, rename_by_token, erase_by_token

@@ -29,6 +29,7 @@ LIBRARIES = {
         "api",
         "bootstrap",
         "startup_checks",
+        "stream_counts",
     },
     "rq": {"job_queue", "workers"},
     "flask": {"api", "wsgi"},

@@ -14,6 +14,7 @@ import redis
 from service.application.errors import Refusal
 from service.application.quotas import MAX_STREAMS_OF_ADDRESS, MAX_STREAMS_OF_PLAYER, Slots
 from service.replay.sentences import said
+from service.stream_counts import key_of
 
 LEASE_SECONDS = 20
 """
@@ -207,7 +208,7 @@ class StreamSlots:
 
 
 def _keys(whose: tuple[str, ...]) -> list[str]:
-    return [f"shithead.streams.{one}" for one in whose]
+    return [key_of(one) for one in whose]
 
 
 def _refused(code: str) -> Refusal:

@@ -92,6 +92,10 @@ class SeekRepository(Repository):
         """Let an open seek of a player expire later; return whether it was open."""
         return bool(self._write("renew_seek", seek, player, at, until))
 
+    def renew_seeks(self, seeks: Sequence[UUID], *, at: datetime, until: datetime) -> None:
+        """Let those of some seeks that are open expire later."""
+        self._write("renew_seeks", list(seeks), at, until)
+
     def withdraw_seek(self, seek: UUID, player: UUID, *, at: datetime) -> bool:
         """End an open seek of a player without a table; return whether it was open."""
         return bool(self._write("withdraw_seek", seek, player, at))
@@ -113,9 +117,11 @@ class SeekRepository(Repository):
         part = int(now.timestamp() * 1000)
         return [_seek(row) for row in self._database.fetch("open_seeks", now, part, limit)]
 
-    def seeks_waiting(self, *, now: datetime, limit: int) -> Sequence[tuple[SeekConditions, int]]:
+    def seeks_waiting(
+        self, *, expire_after: datetime, limit: int
+    ) -> Sequence[tuple[SeekConditions, int]]:
         """Return on which conditions players wait, and how many; most players come first."""
-        rows = self._database.fetch("seeks_waiting", now, limit)
+        rows = self._database.fetch("seeks_waiting", expire_after, limit)
         return [(_conditions(*row[:5]), row[5]) for row in rows]
 
     def purge_seeks(self, *, ended_before: datetime) -> int:

@@ -6,6 +6,10 @@ SELECT add_seek($1::jsonb, $2::jsonb)
 -- $1 seek, $2 player, $3 time, $4 new time at which it expires
 SELECT renew_seek($1::uuid, $2::uuid, $3::timestamptz, $4::timestamptz)
 
+-- renew_seeks: let those of some seeks that are open expire later; returns how many.
+-- $1 seeks, $2 time, $3 new time at which they expire
+SELECT renew_seeks($1::uuid[], $2::timestamptz, $3::timestamptz)
+
 -- withdraw_seek: end an open seek without a table; returns whether it was open.
 -- $1 seek, $2 player, $3 time
 SELECT withdraw_seek($1::uuid, $2::uuid, $3::timestamptz)
@@ -43,7 +47,7 @@ FROM (
 ORDER BY s.created_at, s.seek_id
 
 -- seeks_waiting: how many players wait for a table on which conditions, most players, then the longest wait first.
--- $1 time, $2 limit
+-- $1 time after which they expire, $2 limit
 SELECT rulesets, seats, turn_seconds, swap_seconds, entropy, count(DISTINCT player_id)
 FROM seeks
 WHERE ended_at IS NULL AND expires_at > $1::timestamptz

@@ -168,7 +168,7 @@ def test_open_seeks_are_listed_oldest_first(stores: Stores) -> None:
     assert {one.id for one in found[3:]} == {one.id for one in others}
     soon = LATER + timedelta(seconds=1)
     assert first not in directory.open_seeks(now=soon, limit=9)
-    waiting = directory.seeks_waiting(now=THEN, limit=2)
+    waiting = directory.seeks_waiting(expire_after=THEN, limit=2)
     assert waiting == [(BASIC, 2), (both.conditions, 1)], "most players, then the longest wait"
 
 

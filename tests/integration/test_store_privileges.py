@@ -180,7 +180,9 @@ WITH_A_STOLEN_CONNECTION = {
         *("wake_webhooks", "claim_webhooks", "begin_webhook", "note_webhook_state"),
         *("note_webhook_look", "note_webhook_sent"),
     ),
-    "posts, renews or ends a player's seek": ("add_seek", "renew_seek", "withdraw_seek"),
+    "posts, renews or ends a player's seek": (
+        *("add_seek", "renew_seek", "renew_seeks", "withdraw_seek"),
+    ),
 }
 """What a thief of the service's connection could do with each function (threat-model.md)."""
 

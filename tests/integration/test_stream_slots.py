@@ -13,6 +13,7 @@ from service.api import stream_slots
 from service.api.stream_slots import StreamSlots
 from service.application.errors import Refusal
 from service.application.quotas import MAX_STREAMS_OF_ADDRESS, MAX_STREAMS_OF_PLAYER, Slots
+from service.stream_counts import StreamCounts
 from tests.running import wait_for
 
 HERE, OTHER = "192.0.2.1", "192.0.2.2"
@@ -123,3 +124,14 @@ def test_a_process_that_stops_leaves_no_stream_counted(redis_url: str) -> None:
     assert [two.acquire(OTHER, ada) for _ in range(MAX_STREAMS_OF_PLAYER)]
     one.release(held[0])
     assert taken(two, HERE, ada) is None, "nothing is taken off twice"
+
+
+def test_a_player_with_an_open_stream_is_found(redis_url: str) -> None:
+    """Until it ends; and nobody without Redis."""
+    ada, bob, slots = uuid4(), uuid4(), process(redis_url)
+    stream = slots.acquire(HERE, ada)
+    counts = StreamCounts(redis.Redis.from_url(redis_url))
+    assert counts.following([ada, bob]) == {ada}
+    slots.release(stream)
+    wait_for(lambda: counts.following([ada]) == set(), seconds=10)
+    assert StreamCounts(None).following([ada]) == ()

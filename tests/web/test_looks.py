@@ -392,6 +392,59 @@ def test_players_meet_by_their_seeks(visits: Visits) -> None:
     ada.get_by_role("button", name="Ready").wait_for()
 
 
+def test_the_lobby_shows_who_waits_and_one_press_joins_them(visits: Visits) -> None:
+    """Who waits sees how many are missing, and until when; who has chosen nothing meets both."""
+    visits.expect("409")
+    ada, bob = visits.open("/"), visits.open("/", size="phone")
+    ada.get_by_label("Ruleset").first.select_option("threes")
+    seek(ada, "2")
+    expect(ada.locator("#seek-count")).to_have_text(re.compile(r"^1 of 2, bots in 0:\d\d$"))
+    bob.reload()
+    offer = bob.locator("#seek-others li").filter(has_text="2 players")
+    expect(offer).to_contain_text("1 waits: ")
+    assert faults_of(bob) == []
+    offer.get_by_role("button", name="Join").click()
+    for page in (bob, ada):
+        page.wait_for_url("**/play/*")
+    assert ada.url == bob.url
+
+
+def test_a_seek_of_two_meets_the_one_that_the_lobby_offers_first(visits: Visits) -> None:
+    visits.expect("409")
+    ada, bob = visits.open("/"), visits.open("/", size="phone")
+    ada.get_by_role("button", name="Find players").click()
+    expect(ada.locator("#seek-what")).to_contain_text("2 or 3 players")
+    seek(bob, "2")
+    for page in (bob, ada):
+        page.wait_for_url("**/play/*")
+    assert ada.url == bob.url
+
+
+def test_the_tabs_of_a_player_wait_for_one_seek(visits: Visits) -> None:
+    """Until the last of them is left."""
+    context = visits.visitor()
+    first, second = context.new_page(), context.new_page()
+    for page in (first, second):
+        page.goto("/")
+    first.get_by_label("Bots take the free seats after a minute").uncheck()
+    seek(first, "6")
+    for one in (first, second):
+        expect(one.locator("#seek-what")).to_contain_text("6 players")
+    mine = """async () => {
+        const { src } = document.querySelector("script[type=module][src*='lobby.js']");
+        const { get } = await import(src.replace('lobby.js', 'api.js'));
+        const { mine } = await get('/v1/seeks');
+        return mine.filter(({ status }) => status === 'open').map(({ seats }) => seats);
+    }"""
+    assert second.evaluate(mine) == [6]
+    first.goto("/rules")
+    second.wait_for_timeout(2000)
+    assert second.evaluate(mine) == [6]
+    expect(second.locator("#seek-wait")).to_be_visible()
+    second.get_by_role("button", name="Cancel").click()
+    second.get_by_role("button", name="Find players").wait_for()
+
+
 def test_a_page_that_is_left_withdraws_its_seek(visits: Visits) -> None:
     """Nobody would take its player to the table; a reload goes on (see above)."""
     page = visits.open("/")
@@ -411,7 +464,7 @@ def test_a_seek_is_cancelled_and_posted_again(visits: Visits) -> None:
     seek(page, "4")
     page.get_by_role("button", name="Cancel").click()
     seek(page, "5")
-    expect(page.locator("#seek-what")).to_contain_text("5 in all")
+    expect(page.locator("#seek-what")).to_contain_text("5 players")
     with page.expect_response("**/renew"):
         page.evaluate("dispatchEvent(new Event('notice'))")  # ends all pauses of the page at once
     page.wait_for_timeout(300)

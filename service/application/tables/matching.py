@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
@@ -36,6 +36,15 @@ WINDOW_SECONDS: Final = 3
 
 SWEPT: Final = 5000
 """Maximum number of open seeks in one round; of more, those of a random part of the players."""
+
+TERM: Final = timedelta(minutes=10)
+"""For how long a seek is open after it was posted or renewed."""
+
+PRESENT: Final = timedelta(seconds=30)
+"""For how long a seek is matched after that; a stream of its player renews it."""
+
+ASKED: Final = timedelta(seconds=20)
+"""After how long without renewal it is asked whether the player has a stream."""
 
 SERVED: Final = 100
 """Seeks that a round serves even if its time is over: reading them may take all of it."""
@@ -152,9 +161,16 @@ class Matchmaker:
     seeks there; if one of them is no longer open nothing is written.
     """
 
-    def __init__(self, *, changes: TableChanges, directory: Directory) -> None:
+    def __init__(
+        self,
+        *,
+        changes: TableChanges,
+        directory: Directory,
+        following: Callable[[Sequence[UUID]], Collection[UUID]],
+    ) -> None:
         self._changes = changes
         self._directory = directory
+        self._following = following
         self._served: tuple[datetime, UUID] | None = None  # the last one, if seeks were left
         self._left_out: dict[UUID, datetime] = {}
 
@@ -165,7 +181,8 @@ class Matchmaker:
         If the slice ends before all seeks were served, the next call begins with the one after.
         """
         now = self._changes.world.now()
-        seeks = self._playable(self._directory.open_seeks(now=now, limit=SWEPT), now)
+        waiting = self._present(self._directory.open_seeks(now=now, limit=SWEPT), now)
+        seeks = self._playable(waiting, now)
         players = players_of(seeks)
         blocks = self._directory.blocks_between(players) if len(players) > 1 else ()
         pool, tables = Pool(seeks, blocks), 0
@@ -186,6 +203,16 @@ class Matchmaker:
             first = sum((one.created_at, one.id) <= after for one in seeks)
         yield from range(first, len(seeks))
         yield from range(first)
+
+    def _present(self, seeks: Sequence[Seek], now: datetime) -> Sequence[Seek]:
+        """Return the seeks whose players are there; those that a stream keeps are renewed."""
+        silent = [seek for seek in seeks if seek.expires_at < now + TERM - ASKED]
+        following = self._following(players_of(silent)) if silent else ()
+        kept = [seek.id for seek in silent if seek.player in following]
+        if kept:
+            self._directory.renew_seeks(kept, at=now, until=now + TERM)
+        away = {seek.id for seek in silent if seek.expires_at < now + TERM - PRESENT}
+        return [seek for seek in seeks if seek.id not in away or seek.player in following]
 
     def _playable(self, seeks: Sequence[Seek], now: datetime) -> list[Seek]:
         """

@@ -5,7 +5,6 @@ from __future__ import annotations
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from datetime import timedelta
 from typing import Any, Final
 from uuid import UUID, uuid5
 
@@ -16,16 +15,13 @@ from service.application.errors import Refusal, not_found
 from service.application.handler import Handler
 from service.application.quotas import check_table_quotas, of_seeks
 from service.application.tables.commands import TableChanges
-from service.application.tables.matching import SWEPT, table_request
+from service.application.tables.matching import PRESENT, SWEPT, TERM, table_request
 from service.application.tables.record import opened_by
 from service.application.tables.view import clock_json
 from service.replay.sentences import said
 from service.shx.canonical import format_time
 from service.store.directory import Directory
 from service.store.seeks import Seek, SeekConditions
-
-TERM: Final = timedelta(minutes=10)
-"""For how long a seek is open after it was posted or renewed."""
 
 LISTED: Final = 20
 """Maximum number of own seeks in a list."""
@@ -79,14 +75,15 @@ class Seeks:
 
     def waiting(self, *, after: int, limit: int) -> tuple[list[dict[str, Any]], int | None]:
         """
-        Return a page of the conditions on which players wait, and where the next one begins.
+        Return a page of the conditions on which players wait now, and where the next one begins.
 
         Without names, as JSON. A long list is the same for KEPT_SECONDS: each call would read all
         open seeks.
         """
         until, found = self.known[0] if self.known else (0.0, ())
         if time.monotonic() >= until:
-            found = self.directory.seeks_waiting(now=self.changes.world.now(), limit=SWEPT)
+            present = self.changes.world.now() + TERM - PRESENT
+            found = self.directory.seeks_waiting(expire_after=present, limit=SWEPT)
             until = time.monotonic() + (KEPT_SECONDS if len(found) >= MANY else 0)
             self.known[:] = [(until, found)]
         items = [

@@ -12,7 +12,8 @@ import pytest
 from service.application.calls import Idempotency, RegisteredPlayer
 from service.application.errors import Refusal
 from service.application.quotas import QUOTAS, Slice
-from service.application.tables.seeks import TERM, SeekRequest
+from service.application.tables.matching import PRESENT, TERM
+from service.application.tables.seeks import SeekRequest
 from service.bootstrap import Services
 from service.domain.events import Clock, Entropy
 from service.domain.table import SeatKind, TableStatus
@@ -63,6 +64,29 @@ def status(services: Services, player: RegisteredPlayer, seek: dict[str, Any]) -
     return found
 
 
+def test_only_a_seek_whose_player_is_there_is_matched(
+    deployment: SharedStore, ada: RegisteredPlayer, bob: RegisteredPlayer
+) -> None:
+    """For 30 s after it was posted or renewed, and while its player has a stream."""
+    streams = set[UUID]()
+    services = deployment.process(following=lambda players: streams & set(players))
+    first = post(services, ada)
+    deployment.world.wait(PRESENT.total_seconds() + 1)
+    assert services.seeks.waiting(after=0, limit=9) == ([], None)
+    second = met(services, bob)
+    assert (status(services, ada, first), second["status"]) == ("open", "open")
+    streams.add(ada.id)
+    assert sweep(services) == 1
+    assert status(services, ada, first) == "matched"
+    third, fourth = post(services, ada), post(services, bob)
+    deployment.world.wait(PRESENT.total_seconds() + 1)
+    services.seeks.renew(bob, UUID(fourth["id"]))
+    streams.clear()
+    assert sweep(services) == 0
+    services.seeks.renew(ada, UUID(third["id"]))
+    assert sweep(services) == 1
+
+
 def test_two_seeks_become_a_table_with_a_hand(
     services: Services, deployment: SharedStore, ada: RegisteredPlayer, bob: RegisteredPlayer
 ) -> None:
@@ -96,9 +120,9 @@ def test_the_seats_of_a_match_contribute_the_entropy_that_they_agreed_on(
 def test_a_round_of_the_sweeper_opens_as_many_tables_as_it_may(
     services: Services, deployment: SharedStore, ada: RegisteredPlayer, bob: RegisteredPlayer
 ) -> None:
-    post(services, ada, "leeds", fill=60)
-    post(services, bob, "threes", fill=60)
-    deployment.world.wait(60)
+    post(services, ada, "leeds", fill=20)
+    post(services, bob, "threes", fill=20)
+    deployment.world.wait(20)
     assert [sweep(services, tables=1) for _ in range(3)] == [1, 1, 0]
 
 
@@ -116,8 +140,8 @@ def test_seeks_that_this_release_cannot_match_hold_up_no_other(
         for n in range(3)
     ]
     later = [_stored(services, deployment, conditions) for conditions in of_later]
-    post(services, ada, fill=60)
-    deployment.world.wait(60)
+    post(services, ada, fill=20)
+    deployment.world.wait(20)
     assert sweep(services, tables=2) == 1
     assert [services.directory.seek(seek.id) for seek in later] == later
 
@@ -164,9 +188,9 @@ def test_a_player_with_as_many_hands_as_allowed_posts_no_seek(
 def test_bots_take_the_empty_seats_in_time(
     services: Services, deployment: SharedStore, ada: RegisteredPlayer
 ) -> None:
-    seek = post(services, ada, seats=3, fill=60)
+    seek = post(services, ada, seats=3, fill=20)
     assert sweep(services) == 0
-    deployment.world.wait(60)
+    deployment.world.wait(20)
     assert sweep(services) == 1
     found = services.seeks.get(ada, UUID(seek["id"]))
     table = services.tables.changes.record(UUID(found["table"])).table

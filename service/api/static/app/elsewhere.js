@@ -32,7 +32,7 @@ function draw() {
   const [{ id, ends_at: end }] = turns;
   const words = { n: turns.length };
   const pill = h("a", { id: "elsewhere", href: `/play/${id}`, "aria-label": t("elsewhere.turn", words) }, [
-    h("span", { class: "whole" }, [t("elsewhere.turn", words)]), h("span", { class: "brief" }, [t("elsewhere.brief", words)]), h("span", { class: "clock", "data-until": end }),
+    h("span", { class: "whole" }, [t("elsewhere.turn", words)]), h("span", { class: "brief" }, [t("elsewhere.brief", words)]), ...(end ? [" · ", h("span", { class: "clock", "data-until": end })] : []),
   ]);
   document.querySelector(".bar .brand")?.after(pill);
   tick();
@@ -40,7 +40,7 @@ function draw() {
 
 /** Show the time left, on the pill and at the rows of a list. */
 function tick() {
-  for (const place of document.querySelectorAll("[data-until]")) place.textContent = ` · ${asClock(secondsTo(place.getAttribute("data-until") ?? ""))}`;
+  for (const place of document.querySelectorAll("[data-until]")) place.textContent = asClock(secondsTo(place.getAttribute("data-until") ?? ""));
 }
 
 /** Sound once for a turn that came to the player at a table that no tab shows. @param {Notice} turn */

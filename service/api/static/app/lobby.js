@@ -12,7 +12,7 @@ import { mark, picture } from "./pictures.js";
 import { seatKey } from "./signing.js";
 import { checkPlayer, ensurePlayer, guestLine, showAccount } from "./player.js";
 import { entropyMode } from "./record.js";
-import { clockOf, offerSeek, seek, withdraw } from "./seek.js";
+import { clockOf, offerSeek, seek, showSeekers, withdraw } from "./seek.js";
 import { offerSettings } from "./settings.js";
 import { read, write } from "./storage.js";
 import { setTitle } from "./title.js";
@@ -371,7 +371,7 @@ const fanOf = (cards) =>
 
 async function showLists() {
   if (document.hidden) return;
-  await Promise.all([showConcerns(find("#disputes")), showInvitations(), showTables(), showOwn(), showRecent()]).finally(() => {
+  await Promise.all([showConcerns(find("#disputes")), showInvitations(), showTables(), showOwn(), showRecent(), showSeekers()]).finally(() => {
     for (const section of document.querySelectorAll(".filling")) section.classList.remove("filling"); // all at once, so nothing moves
   });
 }

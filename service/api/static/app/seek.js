@@ -1,12 +1,12 @@
 /**
- * The tile of the lobby that seeks a table with anybody: its form, the wait, and the way to the table.
+ * The tile of the lobby that seeks a table with anybody: who waits, its form, the wait, and the way to the table.
  *
- * The page renews the seek while it is open, and withdraws it on leaving: nobody else would take the player to
- * the table. A reload posts it again.
+ * The page renews its seeks while it is open, and withdraws them on leaving: nobody else would take the player to
+ * the table. A reload posts them again. All tabs of a browser wait for the same seeks.
  */
 
-import { Problem, call, get, idle, identity, post } from "./api.js";
-import { find } from "./dom.js";
+import { Problem, call, get, idle, identity, pause, post, spread } from "./api.js";
+import { find, h, replace } from "./dom.js";
 import { t } from "./i18n.js";
 import { ensurePlayer } from "./player.js";
 import { entropyMode } from "./record.js";
@@ -27,17 +27,22 @@ export function clockOf(name) {
   return seconds && { turn_seconds: seconds[0], swap_seconds: seconds[1] };
 }
 
-const RENEW = 20_000; // milliseconds; a notice ends the wait at once
+const RENEW = 10_000; // milliseconds; a notice ends the wait at once. The server matches seeks of the last 30 s
+const FOUND = 3; // offers of others that the tile shows
+const TABS = typeof BroadcastChannel === "undefined" ? null : new BroadcastChannel("shithead.seek");
 
 const rules = find("#seek-rules");
 const seats = find("#seek-seats");
 
-/** The chosen rulesets that so many players can play, the preferred one first. */
-function rulesets() {
+/** @typedef {Api["SeekRequest"]} Wanted */
+/** @typedef {Pick<Api["Seek"], "rulesets" | "seats" | "clock" | "entropy">} Conditions */
+
+/** The chosen rulesets that so many players can play, the preferred one first. @param {number} players */
+function rulesets(players) {
   const [any, ...all] = [...rules.options];
   const chosen = any.selected ? all : [...rules.selectedOptions];
   return chosen
-    .filter(({ dataset }) => Number(dataset.min) <= Number(seats.value) && Number(seats.value) <= Number(dataset.max))
+    .filter(({ dataset }) => Number(dataset.min) <= players && players <= Number(dataset.max))
     .map(({ value }) => value)
     .sort((a, b) => Number(b === FIRST) - Number(a === FIRST));
 }
@@ -45,75 +50,145 @@ function rulesets() {
 /** Offer the numbers of players of the chosen rules. */
 function offerSeats() {
   const [low, high] = ["min", "max"].map((name) => Number(rules.selectedOptions[0].dataset[name]));
-  const value = Math.min(high, Math.max(low, Number(seats.value || 3)));
+  const value = Number(seats.value);
   const numbers = Array.from({ length: Math.min(high, Math.max(low, MOST)) - low + 1 }, (_, n) => low + n);
-  seats.replaceChildren(...numbers.map((n) => new Option(t("seek.seats", { n }), String(n))));
-  seats.value = String(value);
+  const few = numbers.includes(2) && numbers.includes(3) ? [new Option(t("seek.few"), "")] : [];
+  seats.replaceChildren(...few, ...numbers.map((n) => new Option(t("seek.seats", { n }), String(n))));
+  if (numbers.includes(value)) seats.value = String(value);
 }
 
-/** The id of the seek that the tile shows; a wait for another one ends. @type {string | null} */
-let shown = null;
+/** The seeks that the tile shows; a wait for others ends. @type {Api["Seek"][]} */
+let shown = [];
+/** What this page posted, and posts again if another tab withdrew it on leaving. @type {Wanted[]} */
+let posted = [];
 
-/** Show the form, or the wait for the players of a seek. @param {Api["Seek"] | null} seek */
-function show(seek) {
-  shown = seek?.id ?? null;
-  find("#seek-form").hidden = Boolean(seek);
-  find("#seek-wait").hidden = !seek;
-  if (!seek) return;
-  const [name, ...others] = seek.rulesets.map((id) => [...rules.options].find(({ value }) => value === id)?.text ?? id);
-  find("#seek-what").textContent = t("seek.waiting", { rules: others.length ? t("seek.any") : name, n: seek.seats });
-  find("#seek-then").textContent = t(seek.fill_with_bots_after === null ? "seek.people" : "seek.bots");
+const nameOf = (/** @type {string[]} */ ids) => (ids.length > 1 ? t("seek.any") : ([...rules.options].find(({ value }) => value === ids[0])?.text ?? ids[0]));
+
+/** Show the form, or the wait for the players of some seeks. @param {Api["Seek"][]} seeks */
+function show(seeks) {
+  shown = seeks;
+  find("#seek-form").hidden = seeks.length > 0;
+  find("#seek-wait").hidden = !seeks.length;
+  const [first, ...more] = seeks;
+  if (!first) return;
+  find("#seek-what").textContent = t("seek.waiting", { rules: nameOf(first.rulesets), who: more.length ? t("seek.few") : t("seek.seats", { n: first.seats }) });
+  find("#seek-then").textContent = t(seeks.some((one) => one.fill_with_bots_after !== null) ? "seek.bots" : "seek.people");
 }
 
-/** Wait until a seek is over, and go to its table. @param {Api["Seek"]} seek */
-async function wait(seek) {
-  show(seek);
-  while (seek.status === "open") {
-    await idle(RENEW);
-    if (shown !== seek.id) return;
-    try {
-      seek = await post(`/v1/seeks/${seek.id}/renew`);
-    } catch (problem) {
-      if (!(problem instanceof Problem)) throw problem;
-      if (problem.status === 404 || problem.status === 401) break; // its player is another one now
-      seek = problem.body.seek ?? seek; // it is over
-    }
+/** Whether the players of two seeks can sit at one table. @param {Conditions} one @param {Conditions} other */
+const agree = (one, other) =>
+  one.seats === other.seats && one.entropy === other.entropy && JSON.stringify(one.clock) === JSON.stringify(other.clock) && one.rulesets.some((id) => other.rulesets.includes(id));
+
+/** Show how many players wait: for the seeks of this page, else the offers of others. */
+export async function showSeekers() {
+  const { open } = await get("/v1/seeks");
+  const count = (/** @type {Api["Seek"]} */ mine) => Math.min(mine.seats, open.filter((one) => agree(one, mine)).reduce((sum, one) => sum + one.players, 0));
+  const counts = shown.map((seek) => ({ k: count(seek), n: seek.seats })).sort((a, b) => b.k / b.n - a.k / a.n);
+  const fills = shown.find((one) => one.fill_with_bots_after !== null);
+  const until = fills && new Date(Date.parse(fills.created_at) + Number(fills.fill_with_bots_after) * 1000).toISOString();
+  replace(find("#seek-count"), counts.length ? t("seek.count", counts[0]) : "", ...(until ? [t("seek.bots.in"), h("span", { "data-until": until })] : []));
+  const others = shown.length ? [] : open.slice(0, FOUND);
+  replace(find("#seek-others"), ...others.map((one) => {
+    const { players: _, ...conditions } = one;
+    return h("li", null, [
+      h("span", null, [t("seek.offer", { n: one.players, rules: nameOf(one.rulesets), who: t("seek.seats", { n: one.seats }) })]), " ",
+      h("button", { "data-key": `seek ${JSON.stringify(conditions)}`, onclick: () => join(conditions).catch(complain) }, [t("seek.join")]),
+    ]);
+  }));
+}
+
+/** @param {unknown} problem */
+function complain(problem) {
+  if (!(problem instanceof Problem)) throw problem;
+  find("#seek-over").textContent = problem.message;
+}
+
+/** Post the same seek as others. @param {Conditions} conditions */
+async function join(conditions) {
+  await ensurePlayer();
+  await offer([{ ...conditions, ...(await seatKey()), fill_with_bots_after: null }]);
+}
+
+/** Wait until one of some seeks is matched, and go to its table. @param {Api["Seek"][]} seeks */
+async function wait(seeks) {
+  show(seeks);
+  await showSeekers().catch(() => {});
+  for (;;) {
+    await idle(spread(RENEW));
+    if (shown !== seeks) return;
+    const now = await Promise.all(seeks.map(renewed));
+    const table = now.find((one) => one?.table)?.table;
+    if (table) return goTo(table);
+    if (shown !== seeks) return;
+    const open = now.filter((one) => one?.status === "open");
+    if (!open.length) return end(now.some((one) => one?.status === "expired") ? "seek.expired" : "");
+    await showSeekers().catch(() => {});
   }
-  if (seek.table) return goTo(seek.table);
-  if (shown !== seek.id) return;
-  end();
-  find("#seek-over").textContent = seek.status === "expired" ? t("seek.expired") : "";
+}
+
+/** @param {Api["Seek"]} seek @returns {Promise<Api["Seek"] | null>} null if it is unknown: the player is another one now */
+async function renewed(seek) {
+  try {
+    return await post(`/v1/seeks/${seek.id}/renew`);
+  } catch (problem) {
+    if (!(problem instanceof Problem)) throw problem;
+    return problem.status === 404 || problem.status === 401 ? null : (problem.body.seek ?? seek);
+  }
 }
 
 /** @param {string} id of a table */
 async function goTo(id) {
-  shown = null;
+  shown = [];
   const { game } = await get(`/v1/tables/${id}`);
   location.assign(game ? `/play/${game}` : `/tables/${id}`);
 }
 
-/** Seek a table with the choices of the form. */
+/** Seek a table with the choices of the form: of two or three players, two seeks, of which the match of one ends the other. */
 export async function seek() {
   find("#seek-over").textContent = "";
   await ensurePlayer();
-  await offer({
-    rulesets: rulesets(),
-    seats: Number(seats.value),
+  const key = await seatKey();
+  const numbers = seats.value ? [Number(seats.value)] : [3, 2];
+  await offer(numbers.map((n, at) => ({
+    rulesets: rulesets(n),
+    seats: n,
     clock: clockOf(find("#seek-clock").value),
     entropy: entropyMode(),
-    ...(await seatKey()),
-    fill_with_bots_after: find("#seek-bots").checked ? BOTS_AFTER : null,
-  });
+    ...key,
+    fill_with_bots_after: find("#seek-bots").checked && at === 0 ? BOTS_AFTER : null,
+  })));
 }
 
-/** Post a seek, and wait for its table. @param {Api["SeekRequest"]} wanted */
+/** Post seeks in place of those of this browser, and wait for a table. @param {Wanted[]} wanted */
 async function offer(wanted) {
+  const before = await openSeeks();
   history.replaceState({ seek: wanted }, ""); // which a reload repeats
-  wait(await post("/v1/seeks", wanted));
+  posted = wanted;
+  const seeks = [];
+  for (const one of wanted) seeks.push(await post("/v1/seeks", one));
+  for (const { id, keep } of before) if (!keep && !seeks.some((one) => one.id === id)) await call("DELETE", `/v1/seeks/${id}`, {}).catch(() => {});
+  TABS?.postMessage({ seeks, wanted });
+  wait(seeks);
+}
+
+if (TABS) {
+  TABS.onmessage = async ({ data }) => {
+    if (data.left) {
+      if (!shown.length || !posted.length) return;
+      await pause(1000); // the other tab has withdrawn the seeks then
+      if (shown.length) offer(posted).catch(() => {});
+      return;
+    }
+    if (!data.seeks.length) return end();
+    posted = data.wanted;
+    wait(data.seeks);
+  };
 }
 
 addEventListener("pagehide", () => {
-  if (shown && history.state?.seek) call("DELETE", `/v1/seeks/${shown}`, {}).catch(() => {});
+  if (!shown.length || !history.state?.seek) return;
+  for (const { id } of shown) call("DELETE", `/v1/seeks/${id}`, {}).catch(() => {});
+  TABS?.postMessage({ left: true });
 });
 
 /** Withdraw the seeks of this player, and go to the table of one that was matched before. */
@@ -126,13 +201,17 @@ export async function withdraw() {
       if (problem.body.seek.table) return goTo(problem.body.seek.table);
     }
   }
+  TABS?.postMessage({ seeks: [] });
   end();
 }
 
-/** Show the form again. */
-function end() {
+/** Show the form again. @param {string} [key] of a text that says why */
+function end(key = "") {
   history.replaceState(null, "");
-  show(null);
+  posted = [];
+  show([]);
+  find("#seek-over").textContent = key ? t(key) : "";
+  showSeekers().catch(() => {});
 }
 
 async function openSeeks() {
@@ -147,6 +226,7 @@ export async function offerSeek() {
   history.replaceState(null, "");
   const [visit] = performance.getEntriesByType("navigation");
   if (again && visit instanceof PerformanceNavigationTiming && visit.type === "reload") return offer(again);
-  const [open] = await openSeeks();
-  if (open) wait(open);
+  const open = await openSeeks();
+  if (open.length) wait(open);
+  else await showSeekers();
 }
