@@ -110,6 +110,10 @@ class HandsQuery(HandFilters):
     )
 
 
+class PackedHandsQuery(PageQuery, HandFilters):
+    """Filters of the hands of a player, and which of them are in this part."""
+
+
 class GamesQuery(PageQuery, HandFilters):
     """Filters of the list of games."""
 

@@ -280,7 +280,7 @@ _TEXTS: Mapping[str, str] = {
         "answer to a move or a deal, `game` is the hand as you see it (`GameView`), with its id in "
         "`game.id`. In a table `game` is the id itself. To play several hands, put the steps from "
         "the entropy on into a loop. All your finished hands are lines of JSON at "
-        "`/v1/players/{id}/hands`, and their evidence is one file at `/v1/players/{id}/hands.tar`."
+        "`/v1/players/{id}/hands`, and `/v1/players/{id}/hands.tar` has their evidence in parts."
     ),
     "own": (
         "One stream announces what concerns a player at all tables: turns, hands, seats, disputes. "

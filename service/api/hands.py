@@ -12,10 +12,11 @@ import structlog
 from flask import Response, request
 from msgspec.structs import replace
 
-from schemas.games import HandsQuery
+from schemas.games import HandsQuery, PackedHandsQuery
 from service.api.context import context, services
 from service.api.conventions.caching import private
 from service.api.conventions.media_types import NDJSON, TAR
+from service.api.conventions.paging import with_next
 from service.api.following import slot_for_stream
 from service.api.games import hand_filters
 from service.api.limits import SentWork
@@ -60,7 +61,7 @@ def list_hands(call: Call, player_id: UUID) -> Response:
     hands,
     "GET",
     "/players/<player:player_id>/hands.tar",
-    query=HandsQuery,
+    query=PackedHandsQuery,
     answer=None,
     produces=(TAR,),
     token=Token.NEEDED,
@@ -70,14 +71,24 @@ def list_hands(call: Call, player_id: UUID) -> Response:
 )
 def pack_hands(call: Call, player_id: UUID) -> Response:
     """
-    Return the evidence bundles of the caller's own finished hands as a tar file, newest first.
+    Return the evidence bundles of the caller's own finished hands as tar files, newest first.
 
-    The filters and the cursor are those of the lines. Each file is `<id of the game>.shx`, with
-    the bytes of `GET /v1/games/{id}/evidence`. A tar file without its end was cut off.
+    A file has `limit` hands; `Link: rel="next"` is the address of the next one. Each member is
+    `<id of the game>.shx`, with the bytes of `GET /v1/games/{id}/evidence`. A tar file without its
+    end was cut off: ask for the same part again.
     """
     if player_id != call.by.id:
         raise Refusal("forbidden", said("request.bulk"))
-    response = _sent(call, player_id, services().hands.bundles, TAR)
+    limit, following = call.query["limit"], list[str | None]()
+
+    def read(
+        caller: Caller, which: GameFilter, cursor: str | None, admit: Callable[[], None]
+    ) -> Iterator[bytes]:
+        pieces, next_ = services().hands.bundles(caller, which, cursor, limit, admit)
+        following.append(next_)
+        return pieces
+
+    response = with_next(_sent(call, player_id, read, TAR), following[0])
     response.headers["Content-Disposition"] = f'attachment; filename="hands-{player_id}.tar"'
     return response
 

@@ -242,7 +242,8 @@ def operation(
     )
     if deprecated is not None:
         finished = _with_its_end(finished, deprecated)
-    is_paged = "next" in fields_of_answer and not _PAGES.isdisjoint(query_schema.fields)
+    asked = query_schema.fields.keys()
+    is_paged = ("next" in fields_of_answer or "limit" in asked) and not _PAGES.isdisjoint(asked)
     sent = _answer_headers(
         repeats,
         location,

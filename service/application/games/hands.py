@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Final
 from uuid import UUID
@@ -43,7 +43,7 @@ class Hands:
         self, caller: Caller, which: GameFilter, cursor: str | None, admit: Callable[[], None]
     ) -> Iterator[bytes]:
         """
-        Yield the hands of `which.player` that the caller may see, as batches of lines.
+        Return the hands of `which.player` that the caller may see, as batches of lines.
 
         Raises Refusal `not-found` for an unknown player, `invalid-body` for a cursor of another
         list; both before the first batch.
@@ -52,15 +52,24 @@ class Hands:
         return self._lines(caller, which, player, cursor_of(cursor, ListName.HANDS), admit)
 
     def bundles(
-        self, caller: Caller, which: GameFilter, cursor: str | None, admit: Callable[[], None]
-    ) -> Iterator[bytes]:
+        self,
+        caller: Caller,
+        which: GameFilter,
+        cursor: str | None,
+        limit: int,
+        admit: Callable[[], None],
+    ) -> tuple[Iterator[bytes], str | None]:
         """
-        Yield a tar file with the public bundle of each of these hands; raises as `lines`.
+        Return a tar file with the public bundles of `limit` of these hands, and the next cursor.
 
-        The pieces of one bundle are in memory at a time.
+        Raises as `lines`. The pieces of one bundle are in memory at a time. Which hands follow a
+        cursor does not change, so that a part that was cut off can be asked for again.
         """
         self._known(which)
-        return self._tar(caller, which, cursor_of(cursor, ListName.HANDS), admit)
+        start = cursor_of(cursor, ListName.HANDS)
+        page = next(self._pages(caller, which, start, admit, limit=limit))
+        next_ = None if page.next is None else page.next.encode(ListName.HANDS)
+        return self._tar(caller, page.items, admit), next_
 
     def _known(self, which: GameFilter) -> UUID:
         if which.player is None or self.directory.player(which.player) is None:
@@ -81,19 +90,14 @@ class Hands:
             yield lines
 
     def _tar(
-        self,
-        caller: Caller,
-        which: GameFilter,
-        start: Cursor | None,
-        admit: Callable[[], None],
+        self, caller: Caller, rows: Sequence[GameRow], admit: Callable[[], None]
     ) -> Iterator[bytes]:
-        for page in self._pages(caller, which, start, admit):
-            for row in page.items:
-                admit()
-                with work(max(1, row.version)):
-                    name, content = self.evidence.bundle(caller, row.id, "public")
-                sealed_at = (row.ended_at or row.created_at).timestamp()
-                yield member(name, content, at=int(sealed_at))
+        for row in rows:
+            admit()
+            with work(max(1, row.version)):
+                name, content = self.evidence.bundle(caller, row.id, "public")
+            sealed_at = (row.ended_at or row.created_at).timestamp()
+            yield member(name, content, at=int(sealed_at))
         yield END
 
     def _pages(
@@ -102,6 +106,8 @@ class Hands:
         which: GameFilter,
         cursor: Cursor | None,
         admit: Callable[[], None],
+        *,
+        limit: int | None = None,
     ) -> Iterator[Page[GameRow]]:
         """Yield pages, each read when it is taken, and record the reads of private hands."""
         invite = None if caller.invite is None else digest(caller.invite)
@@ -109,7 +115,7 @@ class Hands:
         while True:
             admit()
             page = self.directory.list_games(
-                over, viewer=caller.player, invite=invite, cursor=cursor, limit=BATCH
+                over, viewer=caller.player, invite=invite, cursor=cursor, limit=limit or BATCH
             )
             self.access_log.note_listed(page.items, caller)
             yield page
