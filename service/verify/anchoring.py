@@ -106,9 +106,15 @@ def check_witness(log: Log, proof: bytes | None, policy: Policy, position: Posit
             code, values = "open.too_few_witnesses", {"count": len(found), "quorum": wanted}
         result = Result.MISSING if policy.required else Result.NOT_APPLICABLE
         raise Unanswered(result, code, values=values)
-    since = datetime.fromtimestamp(min(_LAST_SECOND, *(c.timestamp for c in found)), UTC)
-    names = ", ".join(sorted(c.verifier.name for c in found))
-    signed = {"names": names, "since": f"{since:%Y-%m-%dT%H:%M:%SZ}"}
+    # A witness may state any time, so the time is the one by which the quorum had signed.
+    by = sorted(one.timestamp for one in found)[wanted - 1]
+    signed: dict[str, int | str] = {
+        "count": len(found),
+        "of": len({key.public for key in policy.keys}),
+        "names": ", ".join(sorted(one.verifier.name for one in found)),
+        "quorum": wanted,
+        "since": f"{datetime.fromtimestamp(min(_LAST_SECOND, by), UTC):%Y-%m-%dT%H:%M:%SZ}",
+    }
     return Answer(notes=(Sentence(code="witness.signed", values=signed),))
 
 

@@ -80,6 +80,7 @@ declare global {
     "#server": HTMLInputElement;
     "#server-file": HTMLInputElement & { files: FileList };
     "#witness": HTMLInputElement;
+    "#quorum": HTMLInputElement;
     "#witness-file": HTMLInputElement & { files: FileList };
     "#save": HTMLAnchorElement;
     "#by-id": HTMLFormElement;

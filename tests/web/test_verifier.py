@@ -411,6 +411,16 @@ def note_cases() -> Iterator[Case]:
     for name, data in wrong_proofs():
         held = OutsideEvidence(server_keys=keys[:1], witness_keys=(one,), witnessed=True)
         yield Case(name=f"a proof: {name}", lines=LINES, files={PROOF: data}, evidence=held)
+    three = Cosigner(name="third.example/w", key=THIEF.key)
+    several = {PROOF: checkpointed(cosigned=((WITNESS, 9), (two, 5), (three, 7)))}
+    for quorum in (1, 2, 3):
+        held = OutsideEvidence(
+            server_keys=keys[:1],
+            witness_keys=(one, three.verifier),
+            witnessed=True,
+            quorum=quorum,
+        )
+        yield Case(name=f"{quorum} of two witnesses", lines=LINES, files=several, evidence=held)
     both = {PROOF: checkpointed(cosigned=((WITNESS, 5), (two, 5)))}
     for witnesses in ((one, one), (one, two.verifier)):
         held = OutsideEvidence(server_keys=keys[:1], witness_keys=witnesses, witnessed=True)
@@ -427,6 +437,15 @@ def test_notes_and_checkpoints_with_one_fault_are_judged_as_in_python() -> None:
         name: tuple(answer[check][0] for check in ("receipts", "anchor", "witness"))
         for name, answer in answers.items()
     }
+    for quorum, since in ((1, 7), (2, 9)):
+        [report] = [
+            one
+            for case, one in zip(cases, reports, strict=True)
+            if case.name == f"{quorum} of two witnesses"
+        ]
+        [said] = by_check(report["findings"])["witness"]["remarks"]
+        assert said["values"]["since"] == f"1970-01-01T00:00:0{since}Z"
+        assert (said["values"]["count"], said["values"]["of"]) == (2, 2)
     assert results["a receipt: twice right"] == ("pass", "missing", "n/a")
     assert results["a receipt: another origin, signed"] == ("fail", "missing", "n/a")
     assert results["a receipt within of an unknown key"] == ("pass", "missing", "n/a")

@@ -18,6 +18,7 @@ from playwright.sync_api import FilePayload, Page, Route, expect
 
 from service.shx.archives import read_zip
 from service.shx.bundle import PROOF, write_bundle
+from service.shx.tlog.checkpoint import Cosigner
 from service.shx.tlog.notes import NoteSigner
 from service.verify.finding import Check
 from tests.client import open_table, register
@@ -135,6 +136,16 @@ def test_the_key_of_the_server_is_offered_with_what_it_proves(visits: Visits) ->
     page.locator("#witness").fill(str(WITNESS.verifier))
     page.locator("#witness").blur()
     expect(page.locator("#check-anchor")).to_have_class("missing")
+    silent = Cosigner(name="silent.example/w", key=THIEF.key)
+    page.locator("#witness").fill(f"{WITNESS.verifier} {silent.verifier}")
+    choose_file(page, "game.shx", write_bundle(LINES, files={PROOF: proof()}))
+    expect(page.locator("#check-witness.missing .reason")).to_contain_text("2 are required")
+    page.locator("#quorum").fill("1")
+    page.locator("#quorum").blur()
+    passed = page.locator("#check-witness.pass .reason")
+    expect(passed).to_contain_text("1 of 2 witnesses signed")
+    expect(passed).to_contain_text("they were shown one log only")
+    page.locator("#quorum").fill("")
     page.locator("#witness").fill("")
     page.locator("#server").fill(str(THIEF.verifier))
     choose_file(page, "game.shx", write_bundle(LINES, files={PROOF: proof()}))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import http.client
 import threading
+from base64 import b64decode
 from pathlib import Path
 
 import pytest
@@ -25,10 +26,17 @@ from service.public_log.witness_client import (
     write_request,
 )
 from service.shx.canonical import RecordError
-from service.shx.tlog.checkpoint import Checkpoint, Cosigner, cosignatures, sign_checkpoint
-from service.shx.tlog.notes import NoteSigner, parse_note
+from service.shx.tlog.checkpoint import (
+    Checkpoint,
+    Cosigner,
+    cosign,
+    cosignatures,
+    sign_checkpoint,
+)
+from service.shx.tlog.notes import NoteSigner, parse_note, signature_line
 from service.shx.tlog.tiles import EMPTY, Tile, TiledTree, grow
 from service.shx.tlog.tree import consistency_proof, leaf_hash, root
+from tests.malformed import malformed
 
 LOG = NoteSigner(name="cards.example", key=Ed25519PrivateKey.from_private_bytes(b"h" * 32))
 THIEF = NoteSigner(name="cards.example", key=Ed25519PrivateKey.from_private_bytes(b"t" * 32))
@@ -311,3 +319,47 @@ def test_the_setting_names_witnesses_by_key_and_address() -> None:
     for wrong in (key, f"{key} ftp://a", f"x {key}", f"{LOG.verifier} https://a.example"):
         with pytest.raises(RecordError):
             parse_witnesses(wrong)
+
+
+C2SP_PROOF = (
+    "PlRNCrwHpqhGrupue0L7gxbjbMiKA9temvuZZDDpkaw=",
+    "jrJZDmY8Y7SyJE0MWLpLozkIVMSMZcD5kvuKxPC3swk=",
+    "5+pKlUdi2LeF/BcMHBn+Ku6yhPGNCswZZD1X/6QgPd8=",
+    "/6WVhPs2CwSsb5rYBH5cjHV/wSmA79abXAwhXw3Kj/0=",
+)
+C2SP_NOTE = (
+    "example.com/behind-the-sofa\n20852163\nCsUYapGGPo4dkMgIAUqom/Xajj7h2fB2MPA3j2jxq2I=\n\n"
+    "\u2014 example.com/behind-the-sofa Az3grlgtzPICa5OS8npVmf1Myq/5IZniMp+ZJurmRDeOoRDe4URYN7u5/Z"
+    "hcyv2q1gGzGku9nTo+zyWE+xeMcTOAYQ8=\n"
+    "\u2014 example.com/behind-the-sofa opLqBQsREYCgu6xQkYQwJr9fo45a62DN9EdmHXnZdXNqlcVGlCum2Wks+4"
+    "9/V6267UEjw6QUXTS5Rovnzv++qbSzm9Q=\n"
+).encode()
+C2SP_ANSWER = (
+    "\u2014 witness.example/w1 CMp+6LWBU0anHGH5aNDTJkH/gj79sG+T6+iP2ThYN5krrDJbR1HDnucjL39QsZTSvVjy"
+    "QLrdk3DXDqI5G2HgLatVs0pWh6Up69HVOw==\n"
+    "\u2014 witness.example/w1 I7rEps0pvK2UqkS2gSpVUDhrhVtQV9lgF6pRrWAvjJHjyWpW7VcE3SiOlVlbQNt64vWh"
+    "O+DlkL0+UfzuOBMh9ChdMkP1vi/lCAsmlw==\n"
+    "\u2014 witness.example/w2 AWui8Sk55XjYLOijihBjhqEH6nS1ndDymE0a+6idX7pLcnoB+dhnz0854aLZgrrKbYKA"
+    "7nC3HNJhm/kWl7oJlqU3rXXvpysAdyP3wQ==\n"
+)
+"""The examples of a request and of its answer in the text of C2SP tlog-witness."""
+
+
+def test_the_request_is_byte_for_byte_that_of_c2sp() -> None:
+    proof = [b64decode(one) for one in C2SP_PROOF]
+    lines = ("old 20852014", *C2SP_PROOF, "", "")
+    assert write_request(20852014, proof, C2SP_NOTE) == "\n".join(lines).encode() + C2SP_NOTE
+
+
+def test_of_the_lines_of_strangers_our_witness_is_found() -> None:
+    """The answer of C2SP, a post-quantum cosignature, and that of the witness in the settings."""
+    note, own = note_of(5), Cosigner(name="witness.example/w3", key=WITNESS.key)
+    line = cosign(parse_note(note).text, own, timestamp=9)
+    large = signature_line("witness.example/w4", b"\x01\x02\x03\x04", bytes(8 + 2420))
+    with malformed() as server:
+        body = (C2SP_ANSWER + large + line).encode()
+        head = f"HTTP/1.1 200 OK\r\nContent-Length: {len(body)}\r\n\r\n"
+        server.answer = head.encode() + body
+        stranger = RemoteWitness(url=server.url, verifier=own.verifier)
+        tree = TiledTree(5, lambda _tile: b"".join(LEAVES[:5]))
+        assert ask_witness(stranger, note, tree, 5) == line

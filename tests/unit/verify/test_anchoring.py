@@ -232,6 +232,36 @@ def test_a_false_dealer_is_found_before_the_seal() -> None:
     assert failing(report_on(forgery.lines())) == {Check.SHUFFLE: dealt}
 
 
+@pytest.mark.parametrize(
+    ("quorum", "since"), [(1, "00:00:00"), (2, "00:00:20"), (3, "00:00:30"), (4, None)]
+)
+def test_of_several_witnesses_the_quorum_sets_the_time_and_a_liar_does_not(
+    quorum: int, since: str | None
+) -> None:
+    """Strangers' lines without a key that the verifier has count for nothing."""
+    named = [Cosigner(name=f"w{n}.example", key=private_key(f"witness {n}")) for n in range(5)]
+    checkpoint = Checkpoint(origin=SERVER.name, size=1, root=leaf_hash(BODY))
+    note = sign_checkpoint(checkpoint, [SERVER])
+    for witness, time in zip((named[0], named[1], named[2], named[4]), (30, 20, 0, 1), strict=True):
+        note += cosign(checkpoint.body, witness, timestamp=time).encode()
+    evidence = OutsideEvidence(
+        proof=TlogProof(index=0, hashes=(), checkpoint=note, extra=BODY).text,
+        witness_keys=tuple(one.verifier for one in named[:4]),
+        witnessed=True,
+        quorum=quorum,
+    )
+    found = finding_of(evidence, Check.WITNESS)
+    said = str(found.reason)
+    if since is None:
+        assert found.result is Result.MISSING
+        assert "3 of the witnesses signed, but 4 are required" in said
+        return
+    assert found.result is Result.PASS
+    names = "w0.example, w1.example, w2.example"
+    assert f"3 of 4 witnesses signed the public log with this game: {names}. " in said
+    assert f"{quorum} of them did by 1970-01-01T{since}Z" in said
+
+
 @pytest.mark.parametrize("time", [253_402_300_799, 253_402_300_800, 2**63 - 1])
 def test_a_cosignature_with_a_time_after_the_year_9999_is_valid(time: int) -> None:
     """C2SP permits every time below 2^63; the date that is shown ends with the year 9999."""

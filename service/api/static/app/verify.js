@@ -177,7 +177,8 @@ async function fromOutside(game, say = () => {}) {
     serverKeys.push(...(await read(sent)));
     if (!serverKeys.length) say(t("page.no_server"));
   }
-  return { receipts, serverKeys, restores, witnessKeys, quorum: witnessKeys.length };
+  const quorum = witnessKeys.length && Math.max(0, Math.floor(Number(find("#quorum").value)));
+  return { receipts, serverKeys, restores, witnessKeys, quorum: quorum || witnessKeys.length };
 }
 
 /** Show the result. @param {string} status its class @param {any[]} children */

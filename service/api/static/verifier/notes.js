@@ -87,10 +87,20 @@ export async function originSigned(note, keys, origin) {
   return !signed.includes(false) && keys.some(({ name }, i) => name === origin && signed[i]);
 }
 
+/** @param {Uint8Array} blob of a cosignature @returns {bigint} its time in seconds */
+const timeOf = (blob) => BigInt(`0x${hex(blob.slice(0, 8))}`);
+
+/** @param {Note} note that the witness signed @param {NoteKey} key @returns {Promise<bigint>} the latest time of its cosignatures */
+export async function cosignedAt(note, key) {
+  const id = await idOf(key);
+  const own = note.signatures.filter(({ name, id: named }) => name === key.name && equal(named, id));
+  return own.map(({ signature }) => timeOf(signature)).reduce((latest, one) => (one > latest ? one : latest), 0n);
+}
+
 /** @param {Note} note @param {NoteKey} key @param {Uint8Array} blob the time and the signature */
 async function cosigned(note, key, blob) {
   if (blob.length !== 72) return false;
-  const time = BigInt(`0x${hex(blob.slice(0, 8))}`);
+  const time = timeOf(blob);
   return time <= LATEST && signedBy(key.key, blob.slice(8), utf8(`cosignature/v1\ntime ${time}\n${note.body}`));
 }
 

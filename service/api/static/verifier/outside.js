@@ -4,7 +4,7 @@ import { hex, sha256, utf8 } from "./bytes.js";
 import { linesOf } from "./bundle.js";
 import { NotCanonical, parseCanonical } from "./canonical.js";
 import { Failure, Unanswered } from "./log.js";
-import { includes, keySigned, originSigned, parseNote, parseProof, parseReceipt, parseRestore, receiptBody } from "./notes.js";
+import { cosignedAt, includes, keySigned, originSigned, parseNote, parseProof, parseReceipt, parseRestore, receiptBody } from "./notes.js";
 import { ATTEMPT, LONGEST_LINE, MAX_REFUSALS_PER_SEAT, wrongPlace } from "./shapes.js";
 
 /** @typedef {import("./log.js").Log} Log */
@@ -119,6 +119,7 @@ async function judgeReceipt(log, bytes, keys, bundled = false) {
 
 const PROOF = "log/proof.tlog-proof";
 const REFUSALS = "refusals.jsonl";
+const LAST_SECOND = 253_402_300_799; // of the year 9999: no later date can be shown
 
 /** @param {Bundle} bundle */
 const proofIn = (bundle) => bundle.files.get(PROOF);
@@ -154,15 +155,29 @@ export async function checkAnchor(log, bundle, outside, remark) {
   if (seq < log.events.length - 1) remark("anchor.up_to", { seq });
 }
 
-/** A cosignature confirms the tree of the log proof, so it says nothing about later events. @param {Log} log @param {Bundle} bundle @param {Outside} outside */
-export async function checkWitness(log, bundle, { witnessKeys, quorum }) {
+/** A cosignature confirms the tree of the log proof, so it says nothing about later events. @param {Log} log @param {Bundle} bundle @param {Outside} outside @param {Remark} remark */
+export async function checkWitness(log, bundle, { witnessKeys, quorum }, remark) {
   if (!witnessKeys.length) throw new Unanswered("n/a", "no_witness_asked");
   const { proof, seq } = await anchored(log, bundle);
   const signed = await Promise.all(witnessKeys.map((key) => keySigned(proof.checkpoint, key)));
   if (signed.includes(false)) throw new Failure(null, "witness.signature");
-  const count = new Set(witnessKeys.filter((_, i) => signed[i]).map(({ key }) => hex(key))).size; // under two names it is one witness
+  /** By public key: under two names it is one witness. @type {Map<string, {name: string, time: bigint}>} */
+  const found = new Map();
+  for (const key of witnessKeys.filter((_, i) => signed[i])) {
+    const [own, time] = [hex(key.key), await cosignedAt(proof.checkpoint, key)];
+    const before = found.get(own);
+    if (!before || before.time < time) found.set(own, { name: key.name, time });
+  }
+  const count = found.size;
   if (count < quorum) throw new Unanswered("missing", "too_few_witnesses", { count, quorum });
   if (seq < log.events.length - 1) throw new Unanswered("missing", "witnessed_part", { seq });
+  const times = [...found.values()].map(({ time }) => time).sort((a, b) => (a < b ? -1 : Number(a > b)));
+  const by = Number(times[quorum - 1] ?? 0n); // a witness may state any time: the one by which the quorum had signed
+  remark("witness.signed", {
+    count, quorum, of: new Set(witnessKeys.map(({ key }) => hex(key))).size,
+    names: [...found.values()].map(({ name }) => name).sort().join(", "),
+    since: `${new Date(Math.min(LAST_SECOND, by) * 1000).toISOString().slice(0, 19)}Z`,
+  });
 }
 
 /** @param {Log} log @param {Bundle} bundle @param {Outside} _outside @param {Remark} remark */
