@@ -8,7 +8,6 @@ from typing import Any, cast
 
 import pytest
 
-from service.runtime.config import Settings
 from tests.worlds.api_world import Answer, Person, World, make_world, problem_of
 
 PERIODS = ("referee_hands", "referee_account_seconds", "referee_seated_seconds")
@@ -38,8 +37,7 @@ class VisibilityScene:
 @pytest.fixture
 def open_world(database_url: str) -> Iterator[World]:
     """Return an application in which every player may be a referee at once."""
-    known = {name: 0 for name in PERIODS if name in Settings.__slots__}
-    made = make_world(database_url, **known)
+    made = make_world(database_url, **dict.fromkeys(PERIODS, 0))
     yield made
     made.services.close()
 

@@ -114,7 +114,7 @@ def test_a_seal_with_contradictory_count_and_hash_fails(count: int, digest: str)
     ("change", "why"),
     [
         (lambda rows: rows.reverse(), "earlier"),
-        (lambda rows: rows[1].update(seat=3), "seat 3"),
+        (lambda rows: rows[1].update(seat=3), "/seat = 3"),
         (lambda rows: rows[0].update(note="more"), "added"),
         (lambda rows: rows[0].pop("rule"), "missing"),
         (lambda rows: rows.__setitem__(slice(None), [rows[0]] * 201), "too many"),
