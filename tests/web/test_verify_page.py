@@ -121,6 +121,7 @@ def test_the_key_of_the_server_is_offered_with_what_it_proves(visits: Visits) ->
     expect(box).to_have_accessible_description(re.compile("only that this server signed"))
     choose_file(page, "game.shx", write_bundle(LINES, files={PROOF: proof()}))
     expect(page.locator("#check-anchor")).to_have_class("missing")
+    expect(page.locator("#signers")).to_contain_text("Nobody whose receipt or key you gave")
     box.check()
     expect(page.locator("#check-anchor")).to_have_class("pass")
     expect(page.locator("#verdict h2")).to_have_text(INTACT)
@@ -145,6 +146,13 @@ def test_the_key_of_the_server_is_offered_with_what_it_proves(visits: Visits) ->
     passed = page.locator("#check-witness.pass .reason")
     expect(passed).to_contain_text("1 of 2 witnesses signed")
     expect(passed).to_contain_text("they were shown one log only")
+    signed = page.locator("#signers li")
+    expect(signed).to_have_text(
+        [
+            re.compile("The server, below its public log: nobody without its key"),
+            re.compile(r"Witnesses \(.+\), by 20\d\d-.+Z at the latest: the operator did not"),
+        ]
+    )
     page.locator("#quorum").fill("")
     page.locator("#witness").fill("")
     page.locator("#server").fill(str(THIEF.verifier))

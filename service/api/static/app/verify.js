@@ -298,10 +298,20 @@ function verdict(status, findings, author) {
     `status-${status}`,
     h("h2", null, [t(verdictOf(status, findings))]),
     h("p", null, [t(why, { n: failed.length, of: findings.length, open: open.length, passed: passed.length, made: passed.length + open.length })]),
-    failed.length ? authorship(author) : null,
+    failed.length ? authorship(author) : signers(findings),
     firstFailure(findings),
     h("p", { class: "quiet" }, [t("verdict.never")]),
   );
+}
+
+/** @param {Finding[]} findings @returns {Element} who vouches for the record beside the file itself, since when, and what that excludes */
+function signers(findings) {
+  const signed = findings.filter(({ check, result }) => result === "pass" && ["receipts", "anchor", "witness"].includes(check));
+  const values = (/** @type {Finding} */ { remarks }) => remarks.find(({ code }) => code === "witness.signed")?.values ?? {};
+  return h("section", { id: "signers", "aria-labelledby": "signers-title" }, [
+    h("h3", { id: "signers-title" }, [t("signed.title")]),
+    signed.length ? h("ul", null, signed.map((one) => h("li", null, [t(`signed.${one.check}`, values(one))]))) : h("p", null, [t("signed.nobody")]),
+  ]);
 }
 
 /** @param {Author} author @returns {Element[]} sentences on the possible author and on further evidence */
