@@ -162,6 +162,7 @@ def embed(game_id: UUID) -> Response:
     )
     # A browser refuses to open a page with a sandbox and another opener policy in a tab.
     response.headers["Cross-Origin-Opener-Policy"] = "unsafe-none"
+    response.headers["Cross-Origin-Embedder-Policy"] = "require-corp"
     response.vary.add("Accept-Language")
     return response
 

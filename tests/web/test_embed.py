@@ -24,13 +24,15 @@ FORBIDDEN = """(path) => fetch(path, {
 
 
 @contextmanager
-def other_site(html: str) -> Iterator[str]:
+def other_site(html: str, **headers: str) -> Iterator[str]:
     """Serve one page at another origin; yield its address."""
 
     class Handler(BaseHTTPRequestHandler):
         def do_GET(self) -> None:
             self.send_response(200)
             self.send_header("Content-Type", "text/html")
+            for name, value in headers.items():
+                self.send_header(name.replace("_", "-"), value)
             self.end_headers()
             self.wfile.write(html.encode())
 
@@ -94,6 +96,32 @@ def test_a_public_hand_is_replayed_in_a_frame_of_another_site(
         for path, status in public.items():
             reads = "(path) => fetch(path).then((answer) => answer.status, () => 'refused')"
             assert frame.evaluate(reads, visits.address + path) == status
+
+
+def test_a_small_frame_shows_pile_demand_and_a_line_for_each_seat(
+    visits: Visits, service: Running
+) -> None:
+    """At 360 x 400, in a page that admits only what permits it (COEP)."""
+    ada = register(service.port, "Ada")
+    seats = ["me", {"bot": "lowest"}, {"bot": "lowest"}, {"bot": "greedy"}]
+    game = ada.post("/v1/tables", {"ruleset": "leeds", "seats": seats, "window_seconds": 0})["game"]
+    ada.post(f"/v1/games/{game}/moves", {"type": "ready"})
+    site = f'<iframe src="{visits.address}/embed/{game}" width="360" height="400"></iframe>'
+    page = visits.visitor().new_page()
+    policy = {"Cross_Origin_Embedder_Policy": "require-corp"}
+    with other_site(site, **policy) as other:
+        frame = framed(page, other)
+        frame.locator("#felt .seat").nth(3).wait_for()
+        inside = """all => all.map((one) => one.getBoundingClientRect())
+            .filter(({ top, bottom }) => top < 0 || bottom > innerHeight).length"""
+        shown = frame.locator("#felt .seat, #middle .stacks, #middle .demand, #controls, #source")
+        assert shown.count() >= 7
+        assert shown.evaluate_all(inside) == 0
+        heights = "all => Math.max(...all.map((one) => one.offsetHeight))"
+        assert frame.locator("#felt .seat").evaluate_all(heights) < 36, "one line"
+        assert frame.evaluate("document.querySelector('#felt').scrollHeight") <= frame.evaluate(
+            "document.querySelector('#felt').clientHeight"
+        )
 
 
 def test_a_frame_follows_a_hand_until_its_end(visits: Visits, service: Running) -> None:

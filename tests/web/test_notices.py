@@ -93,6 +93,13 @@ def test_a_turn_at_another_table_is_shown_on_every_page_and_leads_there(visits: 
     for path in ("/", f"/replay/{here}", "/ratings", "/disputes", "/verify", "/rules/leeds"):
         page.goto(path)
         expect(pill).to_have_attribute("href", re.compile(f"/play/({here}|{there})"))
+        if path == "/":  # above the table of others: gold, with the time left
+            own = page.locator("#own-list .row.yours")
+            expect(own.first).to_contain_text(re.compile(r"your turn · 1:\d\d"))
+            top = "all => all.map((one) => one.getBoundingClientRect().top)"
+            tops = page.locator("#own-games, .hero").evaluate_all(top)
+            assert tops == sorted(tops)
+            expect(page.locator(f'#recent a[href="/play/{there}"]')).to_have_text("Play")
     page.goto(f"/play/{here}")
     pill.click()
     page.wait_for_url(f"**/play/{there}")

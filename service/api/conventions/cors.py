@@ -39,6 +39,9 @@ def open_to_every_origin(response: Response) -> None:
     """
     present = present_request()
     is_open = present.path.startswith("/v1/") or present.endpoint in EMBEDDED
+    if present.endpoint in EMBEDDED:
+        # A page with an embedder policy (COEP) loads no frame, and no style sheet in it, without.
+        response.headers.setdefault("Cross-Origin-Resource-Policy", "cross-origin")
     if not is_open or present.method not in ("GET", "HEAD"):
         return
     sent = present.environ

@@ -18,6 +18,9 @@ def test_an_embedded_page_has_a_policy_of_its_own(world: World, ada: Person) -> 
     assert policy[0] == "sandbox allow-scripts" and policy[-1] == "frame-ancestors *"
     assert "default-src 'none'" in policy and "form-action 'none'" in policy
     assert answer.headers["Cross-Origin-Opener-Policy"] == "unsafe-none"
+    assert answer.headers["Cross-Origin-Embedder-Policy"] == "require-corp"
+    for path in (game.replace("/v1/games", "/embed"), loaded_assets().address("app/table.css")):
+        assert world.get(path).headers["Cross-Origin-Resource-Policy"] == "cross-origin"
     assert "data-game" in answer.text and "Set-Cookie" not in answer.headers
 
 

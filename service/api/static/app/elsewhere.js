@@ -39,7 +39,7 @@ function draw() {
 }
 
 /** Show the time left, on the pill and at the rows of a list. */
-function tick() {
+export function tick() {
   for (const place of document.querySelectorAll("[data-until]")) place.textContent = asClock(secondsTo(place.getAttribute("data-until") ?? ""));
 }
 

@@ -7,6 +7,7 @@ import { connected } from "./connection.js";
 import { block, endInvitation } from "./company.js";
 import { showConcerns } from "./concerns.js";
 import { find, h, replace } from "./dom.js";
+import { tick } from "./elsewhere.js";
 import { has, listed, moment, start, t } from "./i18n.js";
 import { mark, picture } from "./pictures.js";
 import { seatKey } from "./signing.js";
@@ -221,7 +222,7 @@ function players(some) {
   return listed([...people, ...(bots ? [t("players.bots", { n: bots })] : [])]);
 }
 
-/** @param {any} title @param {string} detail @param {HTMLElement[]} links */
+/** @param {any} title @param {any} detail @param {HTMLElement[]} links */
 function row(title, detail, ...links) {
   return h("li", { class: "row" }, [
     h("span", { class: "what" }, [h("strong", null, [title]), h("span", { class: "quiet" }, [detail])]),
@@ -231,6 +232,18 @@ function row(title, detail, ...links) {
 
 /** @param {string} href @param {string} key @param {boolean} [main] */
 const link = (href, key, main = false) => h("a", { class: `button${main ? " main" : ""}`, href, "data-key": href }, [t(key)]);
+
+/** Whether the reader has a seat. @param {{seats: {player: string | null}[]}} game */
+const isOwn = ({ seats }) => seats.some(({ player }) => player !== null && player === identity()?.id);
+
+/** A running hand of the reader: gold if it waits for the reader, with the time left. @param {Api["GameItem"]} game */
+function ownRow(game) {
+  const left = game.your_turn && game.deadline ? [" · ", h("span", { class: "clock", "data-until": game.deadline })] : [];
+  const detail = [players(game.seats), ...(game.your_turn ? [" · ", h("b", null, [t("own.turn")]), ...left] : [])];
+  const made = row(nameOf(game.ruleset.id), detail, link(`/play/${game.id}`, "own.play", game.your_turn));
+  made.classList.toggle("yours", game.your_turn);
+  return made;
+}
 
 const over = (/** @type {Api["GameItem"]} */ game) => ["ended", "aborted"].includes(game.status);
 
@@ -279,11 +292,12 @@ async function showOwn() {
   if (!isNewest()) return;
   const running = games.filter((game) => !over(game)).sort((a, b) => Number(b.your_turn) - Number(a.your_turn));
   const rows = [
-    ...running.map((game) => row(nameOf(game.ruleset.id), [players(game.seats), game.your_turn ? t("own.turn") : ""].filter(Boolean).join(" · "), link(`/play/${game.id}`, "own.play", true))),
+    ...running.map(ownRow),
     ...tables.map((table) => row(nameOf(table.ruleset.id), t("tables.detail", { players: players(table.seats), n: table.seats.filter((seat) => seat.kind === "open").length }), link(`/tables/${table.id}`, "own.wait"))),
   ];
   section.hidden = !rows.length;
   replace(find("#own-list"), h("ul", { class: "rows" }, rows));
+  tick();
 }
 
 async function showInvitations() {
@@ -325,7 +339,7 @@ async function showRecent() {
     const detail = [nameOf(game.ruleset.id), players(game.seats), moment(game.created_at)].join(" · ");
     return over(game)
       ? row(ending(game), detail, link(`/replay/${game.id}`, "act.replay"))
-      : row(t("recent.running"), detail, link(`/play/${game.id}`, "recent.watch"));
+      : row(t("recent.running"), detail, link(`/play/${game.id}`, isOwn(game) ? "own.play" : "recent.watch"));
   });
   replace(find("#recent"), rows.length ? h("ul", { class: "rows" }, rows) : h("p", { class: "quiet" }, [t("recent.none")]));
 }
@@ -359,7 +373,7 @@ function preview(view, game) {
     ]),
     fanOf(view.pile.length ? view.pile.slice(-4) : [null]),
     h("p", { class: "small" }, [[nameOf(view.ruleset.id), who].filter(Boolean).join(" · ")]),
-    link(`/play/${view.id}`, "recent.watch"),
+    link(`/play/${view.id}`, isOwn(game) ? "own.play" : "recent.watch"),
   ];
 }
 
