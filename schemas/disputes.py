@@ -53,7 +53,7 @@ from service.domain.dispute import (
     VoteRevealed,
     VotingOpened,
 )
-from service.domain.dispute_rules import MAX_REFEREES, Act
+from service.domain.dispute_rules import MAX_JUDGED, MAX_REFEREES, Act
 from service.shx.validators import MAX_SEATS
 
 LONGEST_STATEMENT = 4000
@@ -225,6 +225,20 @@ class DisputeReceiptSchema(Closed):
     note = fields.String(**described("the receipt, a signed note"))
 
 
+class ExperienceSchema(Closed):
+    """What a referee has done before, from public games alone."""
+
+    registered_at = time_field(**described("when the account began"))
+    hands = Integer(**described("the number of hands that the player finished at public tables"))
+    judged = Integer(
+        high=MAX_JUDGED,
+        **described(
+            "the number of ruled disputes about public games in which the player's vote counted; "
+            f"at most {MAX_JUDGED} are counted"
+        ),
+    )
+
+
 class RefereeSchema(Closed):
     """
     A referee; `referee` is the number in the commitment of a vote.
@@ -237,6 +251,13 @@ class RefereeSchema(Closed):
     player = fields.UUID(
         allow_none=True,
         **described("the player's id; null unless the caller is a side or a referee"),
+    )
+    experience = fields.Nested(
+        ExperienceSchema,
+        allow_none=True,
+        **described(
+            "for the sides and the referees, while a side may refuse this referee; else null"
+        ),
     )
     state = Chosen(
         *RefereeState,

@@ -254,7 +254,9 @@ def _on_disputes(scene: Scene, rule: str) -> Iterator[Input]:
         case "appeal":
             yield _json("38 statements", ruled, {}, caller="Bob")
         case "withdrawal":
-            yield _json("refused, with 38 statements", running, {}, caller="Ada")
+            unanswered = rule.replace(DISPUTE, scene.unanswered_dispute)
+            yield _json("unanswered", unanswered, {}, caller="Cy")
+            yield _json("38 statements", running, {}, caller="Ada")
 
 
 def _json(name: str, path: str, body: Any, **more: Any) -> Input:

@@ -76,6 +76,7 @@ class Scene:
     receipt: str  # of the running hand of 19,000 actions
     voting_dispute: str
     ruled_dispute: str
+    unanswered_dispute: str
     wide_ruleset: str
     upload: bytes
 
@@ -118,6 +119,7 @@ def make_scene(services: Services) -> Scene:
         receipt=_receipt(services, long),
         voting_dispute=str(voting),
         ruled_dispute=str(_ruled(services, bob, accused, judges)),
+        unanswered_dispute=str(_unanswered(services, cy, accused)),
         wide_ruleset=wide_ruleset,
         upload=costly_log(PASSES),
     )
@@ -232,6 +234,13 @@ def _ruled(
     for player in judges:
         services.disputes.vote(_called(player, identity), Vote.NOT_PROVEN)
     return identity
+
+
+def _unanswered(services: Services, accuser: RegisteredPlayer, game: UUID) -> UUID:
+    """Return a dispute that the accuser can withdraw."""
+    accusation = Accusation(accused=None, seq=1, charge=Charge.WRONG_DEAL, statement=TEXT)
+    opened = services.disputes.open(Caller(player=accuser.id), accuser, game, accusation)
+    return UUID(orjson.loads(opened.body)["id"])
 
 
 def _called(player: RegisteredPlayer, dispute: UUID) -> DisputeCall:

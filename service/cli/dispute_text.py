@@ -258,6 +258,11 @@ def _panel(case: Case) -> Iterator[str]:
         number = one["referee"]
         name = f"{case.referees[number]}: " if number in case.referees else ""
         yield f"  {number}  {name}{_referee(case, one, votes.get(number))}"
+        if (of := one["experience"]) is not None:
+            did = (
+                f"{counted(of['hands'], 'public hand')}, {counted(of['judged'], 'dispute')} judged"
+            )
+            yield f"     {did}, account since {when(of['registered_at'])}"
         if number in reasons:
             yield f"     reason: {' '.join(reasons[number].split())}"
     missing = MIN_PANEL - len(case.panel)

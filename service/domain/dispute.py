@@ -356,6 +356,12 @@ class Dispute:
         """Return the newest ruling, None before the first."""
         return self.rulings[-1] if self.rulings else None
 
+    @property
+    def refusable(self) -> dict[int, Referee]:
+        """Return the referees by number whom a side may refuse now."""
+        waiting = self.state in (DisputeState.OPEN, DisputeState.APPEALED)
+        return {n: r for n, r in self.seated.items() if waiting and r.commit is None}
+
     def side_of(self, player: str) -> Party | None:
         """Return the side of a player, None for others."""
         if player == self.opened.accuser:

@@ -49,6 +49,9 @@ MAX_JUDGES = 9
 MAX_REFEREES = 250
 """Maximum number of referees of a dispute: a vote's commitment has one byte for the index."""
 
+MAX_JUDGED = 50
+"""Maximum number of disputes that a referee has judged and that are counted for the sides."""
+
 _WAITING = (DisputeState.OPEN, DisputeState.APPEALED)
 """The states in which a panel is not complete."""
 
@@ -500,7 +503,7 @@ def _why_not_again(referee: Referee) -> str:
 
 def _refusable(dispute: Dispute) -> int:
     """Return the number of a referee whom a side may refuse, 0 if there is none."""
-    return next((n for n, referee in dispute.seated.items() if referee.commit is None), 0)
+    return next(iter(dispute.refusable), 0)
 
 
 def _no_such_referee(dispute: Dispute, number: int) -> DisputeRefused:

@@ -12,6 +12,7 @@ from uuid import UUID
 
 import orjson
 
+from service.domain.dispute_rules import MAX_JUDGED
 from service.store.database import Repository, as_json, queries
 from service.store.summaries import OLDEST, START, Cursor, Page
 
@@ -43,6 +44,15 @@ class StatementText:
 
     text: str | None
     salt: bytes | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Experience:
+    """What a referee has done before, from public games alone."""
+
+    registered_at: datetime
+    hands: int  # finished at public tables
+    judged: int  # disputes with a ruling in which the vote counted, at most MAX_JUDGED
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -185,6 +195,14 @@ class DisputeRepository(Repository):
         return {
             number: SealedVote(key_id=key, sealed=sealed, reason_key_id=reason_key, reason=reason)
             for number, key, sealed, reason_key, reason in rows
+        }
+
+    def experience_of(self, players: Sequence[UUID]) -> Mapping[UUID, Experience]:
+        """Return what some referees have done before; unknown players are left out."""
+        rows = self._database.fetch("experience_of", list(players), MAX_JUDGED)
+        return {
+            player: Experience(registered_at=registered_at, hands=hands, judged=judged)
+            for player, registered_at, hands, judged in rows
         }
 
     def due_disputes_of(self, player: UUID, *, now: datetime) -> Sequence[UUID]:

@@ -40,8 +40,8 @@ BEGIN
             SELECT r.player_id FROM dispute_referees r WHERE r.dispute_id = its_dispute
         ));
         DELETE FROM dispute_referees r WHERE r.dispute_id = its_dispute;
-        INSERT INTO dispute_referees (dispute_id, referee, player_id, recused)
-        SELECT its_dispute, r.referee, r.player_id, r.recused
+        INSERT INTO dispute_referees (dispute_id, referee, player_id, recused, ruled)
+        SELECT its_dispute, r.referee, r.player_id, r.recused, coalesce(r.ruled, false)
         FROM jsonb_populate_recordset(NULL::dispute_referees, fields -> 'referees') r;
     END IF;
 

@@ -591,11 +591,13 @@ CREATE TABLE dispute_referees (
     referee     integer  NOT NULL,
     player_id   uuid     NOT NULL,
     recused     boolean  NOT NULL,
+    ruled       boolean  NOT NULL DEFAULT false,
     CONSTRAINT dispute_referees_pkey PRIMARY KEY (dispute_id, referee)
 );
 CREATE INDEX dispute_referees_by_player ON dispute_referees (player_id);
 COMMENT ON TABLE dispute_referees IS 'The referees of a dispute.';
 COMMENT ON COLUMN dispute_referees.referee IS 'number within the dispute';
+COMMENT ON COLUMN dispute_referees.ruled IS 'the vote counted in a ruling';
 
 CREATE TABLE dispute_texts (
     dispute_id  uuid     NOT NULL,

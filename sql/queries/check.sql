@@ -78,7 +78,7 @@ SELECT
     (
         SELECT jsonb_agg(
             jsonb_build_object(
-                'referee', r.referee, 'player_id', r.player_id, 'recused', r.recused
+                'referee', r.referee, 'player_id', r.player_id, 'recused', r.recused, 'ruled', r.ruled
             ) ORDER BY r.referee
         )
         FROM dispute_referees r

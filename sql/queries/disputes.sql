@@ -117,6 +117,27 @@ WHERE game_id = $1::uuid
     AND partner IS NOT DISTINCT FROM $6::uuid
     AND (partner IS NULL OR accused = $5::uuid)
 
+-- experience_of: what some referees have done, for the sides that may refuse them.
+--
+-- Hands at public tables, and disputes about public games that a panel with the player has ruled on,
+-- of which at most $2 are counted.
+-- $1 players, $2 limit
+SELECT p.player_id, p.created_at, coalesce(r.public_games, 0), judged.n
+FROM players p
+LEFT JOIN player_results r ON r.player_id = p.player_id
+CROSS JOIN LATERAL (
+    SELECT count(*)::integer AS n
+    FROM (
+        SELECT 1
+        FROM dispute_referees e
+        JOIN disputes d ON d.dispute_id = e.dispute_id
+        JOIN games g ON g.game_id = d.game_id
+        WHERE e.player_id = p.player_id AND e.ruled AND g.public
+        LIMIT $2::bigint
+    ) found
+) judged
+WHERE p.player_id = ANY ($1::uuid[])
+
 -- disputes_of_server: running disputes against the server, oldest first.
 -- $1 row limit
 SELECT dispute_id

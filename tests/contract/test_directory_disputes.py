@@ -23,6 +23,7 @@ from service.domain.dispute import (
     StatementMade,
     Verdict,
 )
+from service.domain.dispute_rules import MAX_JUDGED
 from service.shx.canonical import parse_time
 from service.store.directory import Directory
 from service.store.disputes import (
@@ -40,7 +41,7 @@ from service.store.events import Commit, DisputeRuns, OutboxRow
 from service.store.summaries import Cursor
 from tests.changed import replace
 from tests.contract.conftest import Stores
-from tests.streams import append, game_summary
+from tests.streams import append, game_summary, register
 
 AT_TEXT = "2026-03-01T12:00:00.000000Z"
 NOW = parse_time(AT_TEXT)
@@ -66,6 +67,7 @@ def ruled_dispute(
     accuser: UUID = ADA,
     accused: UUID = BOB,
     partner: UUID | None = None,
+    referees: tuple[UUID, UUID] | None = None,
 ) -> UUID:
     """Store a dispute with a ruling: Ada accused Bob, Cleo was the referee, Dan was refused."""
     dispute = uuid4()
@@ -85,7 +87,9 @@ def ruled_dispute(
         move=move,
     )
     statement = StatementMade(side=Party.ACCUSER, commit="11" * 32)
-    events = (opened, statement, RefereeSeated(player=str(CLEO)), RefereeSeated(player=str(DAN)))
+    one, other = referees or (CLEO, DAN)
+    seated = (RefereeSeated(player=str(one)), RefereeSeated(player=str(other)))
+    events = (opened, statement, *seated)
     refused = RefereeRefused(referee=1, side=Party.ACCUSED)
     record, lines = DISPUTES.open(dispute, (*events, refused), at=at)
     text = {"seq": 1, "author": ADA, "salt": b"salt", "words": "he did"}
@@ -443,3 +447,26 @@ def test_decks_are_listed_oldest_first_after_a_cursor(directory: Directory) -> N
     assert found == [games[1], games[2], games[0]]
     after = Cursor(at=NOW, id=games[1])
     assert [d.game for d in directory.shuffled_decks(after=after, limit=1)] == [games[2]]
+
+
+def test_the_experience_of_a_referee_counts_public_games_alone(stores: Stores) -> None:
+    """A vote counts once it is in a ruling; a refused referee judged nothing."""
+    game, hidden = running_game(stores), uuid4()
+    summary = game_summary(public=False)
+    stores.store.commit(Commit(appends=(append(hidden, b"{}", summary=summary),)))
+    judge, other = (register(stores.directory, name) for name in ("Judge", "Other"))
+
+    def judged() -> list[int]:
+        found = stores.directory.experience_of([judge, other, uuid4()])
+        assert set(found) == {judge, other}
+        assert found[judge].hands == 0
+        return [found[one].judged for one in (judge, other)]
+
+    assert judged() == [0, 0]
+    ruled_dispute(stores, game, referees=(judge, other))
+    assert judged() == [1, 0]
+    ruled_dispute(stores, hidden, referees=(judge, other))
+    assert judged() == [1, 0]
+    for move in range(1, MAX_JUDGED + 2):
+        ruled_dispute(stores, game, move=move, referees=(judge, other))
+    assert judged() == [MAX_JUDGED, 0]

@@ -102,6 +102,9 @@ def test_a_dispute_goes_from_the_move_to_the_ruling(
         expect(page.locator(".statements li").first).to_contain_text("Only the two sides and")
         page.get_by_role("button", name="Offer to judge").click()
         expect(page.locator("#court")).to_contain_text("(You)")
+    expect(judges[0].locator("#court-panel")).to_contain_text(
+        re.compile(r"Public hands: 0 · account: \d+ \w+ · disputes judged: 0")
+    )
     for client in clients[shown:]:
         client.post(f"{path}/referees", {})
     for page in judges:

@@ -50,7 +50,7 @@ from service.rulesets.statements import cited
 from service.shx.canonical import format_time, sha256
 from service.shx.chain import head
 from service.shx.receipts import statement_commitment
-from service.store.disputes import Charged, DisputeRepository, StatementText
+from service.store.disputes import Charged, DisputeRepository, Experience, StatementText
 from service.store.events import Commit, EventStore, Quota, StreamAppend
 
 OPERATOR = UUID(int=0)
@@ -187,8 +187,14 @@ class DisputeCommands:
             findings=self.files.findings(record.identity),
             words=texts if insider else None,
             reasons=reasons_of(record, texts),
+            experience=self._experience(record) if insider else {},
             player=None if player == OPERATOR else player,
         )
+
+    def _experience(self, record: DisputeRecord) -> Mapping[UUID, Experience]:
+        """Return what the referees have done before whom a side may refuse."""
+        players = [UUID(referee.player) for referee in record.dispute.refusable.values()]
+        return self.directory.experience_of(players) if players else {}
 
     def advanced(self, record: DisputeRecord) -> tuple[DisputeRecord, tuple[bytes, ...]]:
         """Return a new dispute with the facts outside its stream and all immediate events."""

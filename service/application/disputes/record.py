@@ -36,7 +36,7 @@ from service.domain.dispute_rules import (
 )
 from service.shx.canonical import format_time, parse_time
 from service.shx.receipts import claimed_receipt
-from service.store.disputes import StatementText
+from service.store.disputes import Experience, StatementText
 from service.store.events import StreamAppend, StreamKind
 from service.store.summaries import DisputeSummary
 
@@ -185,7 +185,12 @@ def _summary(record: DisputeRecord) -> DisputeSummary:
         found_at=dispute.found_at,
         wake_at=wake_at(record),
         referees=[
-            {"referee": number, "player_id": referee.player, "recused": referee.recused}
+            {
+                "referee": number,
+                "player_id": referee.player,
+                "recused": referee.recused,
+                "ruled": any(number in ruling.referees for ruling in dispute.rulings),
+            }
             for number, referee in enumerate(dispute.referees)
         ],
     )
@@ -221,13 +226,14 @@ def dispute_json(
     findings: Sequence[Mapping[str, Any]],
     words: Mapping[int, StatementText] | None,
     reasons: Mapping[int, str] = MappingProxyType({}),
+    experience: Mapping[UUID, Experience] = MappingProxyType({}),
     player: UUID | None = None,
 ) -> dict[str, Any]:
     """
     Return a dispute as JSON; `words` are the statements, None if the caller may not read them.
 
     Without `words` the ids of the referees are omitted as well. `reasons` are those of votes, by
-    referee. `player` is the caller, whose
+    referee, `experience` that of players whom a side may refuse. `player` is the caller, whose
     role in the dispute is shown; None in an evidence file, which has no caller.
     """
     dispute, opened = record.dispute, record.dispute.opened
@@ -250,7 +256,7 @@ def dispute_json(
         "findings": [dict(finding) for finding in findings],
         "statements": _statements(dispute, words),
         "receipts": _receipts(dispute),
-        "referees": _referees(dispute, named=words is not None),
+        "referees": _referees(dispute, experience, named=words is not None),
         "reason_needed": needs_reason(dispute, Vote.CHEATED),
         "votes": _votes(dispute, reasons),
         "ruling": _ruling(shown[-1]) if shown else None,
@@ -319,11 +325,14 @@ def _voting_from(dispute: Dispute) -> Moment | None:
     return None if waits else dispute.voting_from
 
 
-def _referees(dispute: Dispute, *, named: bool) -> list[dict[str, Any]]:
+def _referees(
+    dispute: Dispute, experience: Mapping[UUID, Experience], *, named: bool
+) -> list[dict[str, Any]]:
     return [
         {
             "referee": number,
             "player": referee.player if named else None,
+            "experience": _experience(experience.get(UUID(referee.player))),
             "state": referee.state.value,
             "sealed_by": referee.sealed_by.value if referee.sealed_by else None,
             "voted_at": _time(referee.voted_at),
@@ -332,6 +341,13 @@ def _referees(dispute: Dispute, *, named: bool) -> list[dict[str, Any]]:
         }
         for number, referee in enumerate(dispute.referees)
     ]
+
+
+def _experience(found: Experience | None) -> dict[str, Any] | None:
+    if found is None:
+        return None
+    registered_at = format_time(found.registered_at)
+    return {"registered_at": registered_at, "hands": found.hands, "judged": found.judged}
 
 
 def _statements(

@@ -678,6 +678,25 @@ def test_a_player_opens_a_limited_number_of_disputes(ada: Person, game: str) -> 
     assert answer.headers["Retry-After"] == "86400"
 
 
+@pytest.mark.parametrize("settings", [{**AT_ONCE, "referee_seated_seconds": 86_400}])
+def test_those_who_may_refuse_a_referee_read_what_the_referee_has_done(
+    world: World, ada: Person, sealed: str, judges: list[Person]
+) -> None:
+    assert judges[0].post(f"{judges[0].game()}/moves", {"type": "forfeit"}).status_code == 201
+    dispute = open_at(ada, sealed)
+    seated(judges[:2], dispute)
+    first, second = seen(ada, dispute)["referees"]
+    registered = world.get(f"/v1/players/{judges[0].id}").json["created_at"]
+    assert first["experience"] == {"registered_at": registered, "hands": 1, "judged": 0}
+    assert second["experience"]["hands"] == 0
+    assert seen(judges[0], dispute)["referees"][0]["experience"] == first["experience"]
+    for stranger in (world, judges[2]):
+        shown = seen(stranger, dispute)["referees"]
+        assert [one["experience"] for one in shown] == [None, None]
+    done = do(ada, dispute, "referees", {"refuse": 0})
+    assert [one["experience"] is None for one in done["referees"]] == [True, False]
+
+
 def test_a_dispute_is_withdrawn_while_it_is_unanswered(
     world: World, ada: Person, bob: Person, sealed: str, judges: list[Person]
 ) -> None:

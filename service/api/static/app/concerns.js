@@ -12,16 +12,16 @@ const NOTICES = ["dispute_opened", "vote_opened", "period_ending"];
 /** What a player can do, the most urgent first. */
 const STEPS = /** @type {const} */ (["reveal", "vote", "appeal", "statement"]);
 
-const begin = newest();
+const begin = newest(); // of the loads for the mark
+const beginRows = newest();
 
-/** @returns {Promise<Api["Dispute"][] | null>} null once a later call has begun; else the disputes that concern the player and are not closed */
+/** @returns {Promise<Api["Dispute"][]>} the disputes that concern the player and are not closed */
 export async function concerns() {
   if (!identity()) return [];
   const isNewest = begin();
   const { items } = await get(`/v1/disputes?mine=true&limit=${SHOWN}`);
-  if (!isNewest()) return null;
   const running = items.filter(({ state }) => state !== "final");
-  mark(running.length);
+  if (isNewest()) mark(running.length);
   return running;
 }
 
@@ -62,8 +62,9 @@ export function concernRow(dispute) {
 
 /** Fill a section with the disputes that concern the player; it is hidden without any. @param {HTMLElement} section */
 export async function showConcerns(section) {
+  const isNewest = beginRows(); // a load for the mark alone does not replace the rows
   const running = await concerns();
-  if (!running) return;
+  if (!isNewest()) return;
   section.hidden = !running.length;
   replace(section, h("h2", null, [t("concern.title")]), h("ul", { class: "rows" }, running.map(concernRow)));
 }

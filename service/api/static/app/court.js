@@ -443,6 +443,10 @@ function refereeState(one) {
   return [state, one.state !== "recused" && at ? moment(at) : "", one.sealed_by ? t(`sealed.${one.sealed_by}`) : ""].filter(Boolean).join(" · ");
 }
 
+/** What a referee has done before, for those who may refuse. @param {Api["Experience"]} of */
+const experience = ({ hands, judged, registered_at: since }) =>
+  t("court.experience", { hands, judged, age: durationText(Math.max(0, (Date.now() - Date.parse(since)) / 1000)) });
+
 /** @param {Api["Dispute"]} dispute */
 function panel(dispute) {
   const referee = own();
@@ -454,6 +458,7 @@ function panel(dispute) {
           h("span", { class: "what" }, [
             h("strong", null, [t("court.referee", { n: one.referee + 1 }), one === referee ? ` (${t("you")})` : ""]),
             h("span", { class: "quiet" }, [refereeState(one)]),
+            one.experience ? h("span", { class: "quiet" }, [experience(one.experience)]) : null,
           ]),
           may("refuse") && one.state === "seated" ? refuse(one.referee) : null,
         ])))
