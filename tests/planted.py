@@ -158,25 +158,42 @@ def _lines_of_code(path: Path) -> list[int]:
 
 
 def reaching(one: Planted, root: Path) -> list[str]:
-    """Return the files of tests that name the module of a mutation, or else those that use it."""
+    """
+    Return the files of tests that name the module of a mutation, nearest first.
+
+    If they are few, tests of the modules that use it follow, and the others of its folder; its own
+    examples come first.
+    """
     path = Path(one.file)
     tests = sorted((root / "tests").rglob("test_*.py"))
     if path.suffix == ".sql":
         found = [
             test for test in tests if re.match(r"test_(event_)?store|test_directory", test.name)
         ]
+        further: list[Path] = []
     elif path.suffix == ".js":
-        found = [
-            test for test in tests if test.parent.name == "web" and path.stem in test.read_text()
+        web = [test for test in tests if test.parent.name == "web"]
+        found = [test for test in web if path.stem in test.read_text("utf-8")]
+        users = [
+            user.stem
+            for user in (root / path.parent).glob("*.js")
+            if f'"./{path.name}"' in user.read_text("utf-8")
         ]
+        further = [test for test in web if any(user in test.stem for user in users)]
     else:
         found = _naming(path, tests)
-        if not found:
-            users = [user for top in ("service", "workers") for user in (root / top).rglob("*.py")]
-            near = _naming(path, users)
-            found = [test for user in near for test in _naming(user.relative_to(root), tests)]
-    nearest = sorted(dict.fromkeys(found), key=lambda test: _distance(test, path))
-    return [str(test.relative_to(root)) for test in nearest[:MOST_FILES]]
+        modules = [user for top in ("service", "workers") for user in (root / top).rglob("*.py")]
+        near = _naming(path, modules)
+        further = [test for user in near for test in _naming(user.relative_to(root), tests)]
+        further += [test for user in near for test in tests if f"test_{user.stem}_" in test.name]
+        further += (root / "tests" / "unit" / path.parent.name).glob("test_*.py")
+    has_examples = path.suffix == ".py" and ">>> " in (root / path).read_text("utf-8")
+    nearest = [
+        *[root / "tests" / "unit" / "test_doctests.py"][:has_examples],
+        *sorted(dict.fromkeys(found), key=lambda test: _distance(test, path)),
+        *sorted(dict.fromkeys(further), key=lambda test: _distance(test, path)),
+    ]
+    return [str(test.relative_to(root)) for test in [*dict.fromkeys(nearest)][:MOST_FILES]]
 
 
 def _naming(path: Path, files: list[Path]) -> list[Path]:

@@ -121,7 +121,9 @@ def test_a_wrongly_drawn_card_is_found_when_it_is_played(
     assert "No player can do this alone" in custody
     status, out, _ = shithead("audit", tmp_path / "game.shx", "--move", seq)
     assert status == 1
-    assert re.search(r"^did +play \w+\n\nfailed checks\n  .+ \(custody\)", out, re.MULTILINE)
+    assert re.search(
+        r"^did +play \w+\n\nfailed checks\n  Seat 2 did not hold .+ \(custody\)", out, re.MULTILINE
+    )
 
 
 def test_a_log_that_its_deck_contradicts_is_replayed_to_its_end(

@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from uuid import UUID
 
 import pytest
 
+from service.public_log.log_client import ListedGame
 from service.public_log.monitor import (
     Games,
     as_json,
     check_tables,
     from_json,
+    left_out,
     note_leaf,
     read_lines,
 )
+from service.shx.canonical import format_time
 from service.shx.chain import decode_event, head
 from service.shx.receipts import Receipt
 from tests.random_games import Plan, made_game
@@ -141,3 +144,23 @@ def test_the_state_is_the_same_after_saving_and_loading() -> None:
     games = seen(FIRST, SECOND)
     list(note_leaf(games, leaf(str(UUID(int=1)), 4, b"x"), NOW))
     assert from_json(json.loads(json.dumps(as_json(games)))) == games
+
+
+@pytest.mark.parametrize(
+    ("age", "is_reported"),
+    [
+        (timedelta(minutes=10), False),
+        (timedelta(minutes=10, seconds=1), True),
+        (timedelta(days=7, seconds=-1), True),
+        (timedelta(days=7), False),
+    ],
+)
+def test_a_listed_game_without_a_leaf_is_reported_from_ten_minutes_to_seven_days(
+    age: timedelta, is_reported: bool
+) -> None:
+    """Each deal is logged at once; older games may have left the state of the monitor."""
+    listed = ListedGame(id=ID, created_at=format_time(NOW - age))
+    assert [line.partition(":")[0] for line in left_out([listed], {}, NOW)] == [
+        "stale"
+    ] * is_reported
+    assert list(left_out([listed], {ID}, NOW)) == []

@@ -12,7 +12,7 @@ from service.domain.view import ALL, Viewer
 from service.replay.deck import card_id, symbol
 from service.replay.frames import Frame, frames, frames_of
 from service.replay.history import steps_of
-from service.replay.picture import picture, spelled
+from service.replay.picture import WIDTH, picture, spelled
 from tests.changed import replace
 from tests.unit.playing import RULESETS, play, rules, seat_counts
 
@@ -53,6 +53,11 @@ def test_a_picture_of_any_moment_is_small_and_needs_nothing_else(identity: str) 
         }
         attributes = {name for element in root.iter() for name in element.attrib}
         assert not {"style", "class", "onload"} & attributes
+        cards = [
+            {key: float(one.get(key, 0)) for key in ("x", "width")}
+            for one in root.iter(f"{SVG}use")
+        ]
+        assert all(0 <= card["x"] <= WIDTH - card["width"] for card in cards if card["width"])
         assert not re.search(r"(?:href|src)=\"(?!#)|url\((?!#)", drawn)
 
 

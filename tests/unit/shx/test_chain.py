@@ -48,6 +48,11 @@ def test_time_does_not_run_backwards() -> None:
     assert refused([LINES[0], early]) == "bad_time"
 
 
+def test_an_event_that_is_none_of_a_game_is_refused_although_it_is_linked() -> None:
+    assert refused([changed(LINES[0], type="cards_eaten")]) == "unknown_type"
+    assert refused([changed(LINES[0], by=0)]) == "bad_field"
+
+
 def test_a_complete_log_is_read_to_its_head() -> None:
     assert list(read_chain(LINES))[-1].head == head(LINES[-1])
 

@@ -49,6 +49,10 @@ def test_a_removed_move_is_named_before_the_events_beside_it() -> None:
     assert cut.changed.startswith(f"Events {first} to {end - 2} are missing: they were removed")
 
 
+def test_a_log_without_a_fault_has_no_summary() -> None:
+    assert report_on(sample_lines("leeds")).summary is None
+
+
 def test_events_put_in_are_not_called_removed() -> None:
     lines = sample_lines("leeds")
     summary = report_on((*lines[:44], *lines[41:])).summary
