@@ -24,7 +24,7 @@ from schemas.settings import Tree
 from service.application.errors import Refusal
 from service.application.ports import MAIN_QUEUE, GameVersion, JobKind
 from service.application.quotas import Slots
-from service.due_games import DueGames
+from service.due_games import DueGames, Waker, WakeUp
 from service.replay.sentences import said
 from service.runtime import tracing
 from service.runtime.addresses import sentinels_of, uses_sentinel
@@ -134,6 +134,7 @@ class RedisNotifier:
         self._client = client
         self._queue = self._queue_named(MAIN_QUEUE)
         self._due = DueGames(client)
+        self._waker = Waker(self._woken)
         self._publisher = _Publisher(client)
         self._quiet_seconds = quiet_seconds
         self._silent_until: float | None = None  # monotonic; None while Redis answers
@@ -143,7 +144,8 @@ class RedisNotifier:
         """
         Publish a game's version to its live readers, and to those of `table` if it is set.
 
-        With `wake` a worker plays the due moves, as in `wake`.
+        With `wake` a worker plays the due moves: its wake-up is passed on after the answer to the
+        move was sent.
         """
         messages: list[tuple[str | int, ...]] = [("PUBLISH", channel("game", game), version)]
         if table is not None:
@@ -154,7 +156,8 @@ class RedisNotifier:
                 messages.insert(0, ("SET", key, span.context, "EX", TRACE_SECONDS, "NX"))
             self._call(lambda: self._publisher.send(messages))
             if wake:
-                self.wake(game, version)
+                trace = tracing.context_for_job()
+                self._waker.add(WakeUp(game=game, version=version, trace=trace))
 
     def table_moved(self, table: UUID, version: int) -> None:
         """Publish a table's version to live readers."""
@@ -168,33 +171,43 @@ class RedisNotifier:
         """Publish to the streams of the sides and referees that a dispute has changed."""
         self._call(lambda: self._publisher.send([("PUBLISH", channel("dispute", dispute), 0)]))
 
-    def wake(self, game: UUID, version: int, *, searches: bool = False) -> None:
+    def wake(self, game: UUID, version: int, *, searches: bool = False) -> bool:
         """
-        Let a worker play the due moves of a game at a version.
+        Let a worker play the due moves of a game at a version; return whether one was woken.
 
-        The game is added to the due games, with a job for all of them if none waits. With
-        `searches` a job of its own is put into SEARCH_QUEUE. Each job has an id of its own: two
-        runs of one job id would overwrite each other's state in Redis.
+        The game is added to the due games, unless it was added or taken lately, with a job for all
+        of them if none waits. With `searches` a job of its own is put into SEARCH_QUEUE. Each job
+        has an id of its own: two runs of one job id would overwrite each other's state in Redis.
         """
         if searches:
             key = f"{game}-{version}-{token_hex(4)}"
             self.enqueue(TAKE_TURN, str(game), version, key=key)
-            return
-        trace, needed = tracing.context_for_job(), list[bool]()
-        self._call(lambda: needed.append(self._due.add(game, version, trace=trace)))
+            return True
+        woken = WakeUp(game=game, version=version, trace=tracing.context_for_job())
+        leased = list[bool]()
+        self._call(lambda: leased.append(self._due.lease(game)))
+        if any(leased):
+            self._woken([woken])
+        return any(leased)
+
+    def _woken(self, woken: Sequence[WakeUp]) -> None:
+        """Add due games, with a job for all of them if none waits."""
+        needed = list[bool]()
+        self._call(lambda: needed.append(self._due.add(woken)))
         if any(needed):
-            self.enqueue(TAKE_DUE_TURNS, key=f"due-{token_hex(8)}")
+            self._serve_due()
 
     def wake_again(self) -> None:
         """Enqueue a job for the due games if they wait without one, which may have been lost."""
-        missing: list[bool] = []
+        missing = list[bool]()
         self._call(
-            lambda: missing.append(
-                self._due.count() > 0 and (self._due.mark() or not self._queue.count)
-            )
+            lambda: missing.append(self._due.needs_job(is_job_queued=bool(self._queue.count)))
         )
         if any(missing):
-            self.enqueue(TAKE_DUE_TURNS, key=f"due-{token_hex(8)}")
+            self._serve_due()
+
+    def _serve_due(self) -> None:
+        self.enqueue(TAKE_DUE_TURNS, key=f"due-{token_hex(8)}")
 
     def enqueue(self, job: JobKind, *arguments: str | int, key: str) -> None:
         """Enqueue a job with an id, which is forgotten after FORGET_SECONDS."""

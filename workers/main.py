@@ -21,6 +21,7 @@ from service.application.webhooks import SEND_WEBHOOK
 from service.bootstrap import Services, services_from
 from service.feature import Feature, settings_of, sweeps_of
 from service.features import FEATURES
+from service.features.games import DUE_TURNS
 from service.job_queue import (
     SEARCH_QUEUE,
     TRIALS_QUEUE,
@@ -103,10 +104,11 @@ def work(settings: Settings, stopping: threading.Event, name: str = MAIN_QUEUE) 
             worker = Worker([queue], connection=client, serializer=JSONSerializer)
             worker.stopping = stopping
             worker.work(logging_level="WARNING", with_scheduler=False)
-            return 0
+            break
         except (redis.RedisError, OSError) as error:
             log.warning("redis does not answer", error=type(error).__name__)
             time.sleep(RETRY_SECONDS)
+    DUE_TURNS.stop()
     return 0
 
 

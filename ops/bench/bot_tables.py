@@ -28,8 +28,12 @@ from service.local.servers import EmbeddedValkey
 from service.runtime.telemetry import SHARED_FOLDER
 
 PAGE: Final = Path(__file__).parent / "results" / "bot-tables.md"
-TABLES: Final = (12, 1)
-KINDS: Final = {"short": "two people", "bots": "a person, two `greedy`"}
+TABLES: Final = (1, 12, 50)
+KINDS: Final = {
+    "short": "two people",
+    "bots": "a person, two `greedy`",
+    "three": "a person, three `greedy`",
+}
 ROUNDS: Final = 2
 SECONDS: Final = 5.0
 PARTS: Final = ("API", "PostgreSQL", "Valkey", "worker", "other")

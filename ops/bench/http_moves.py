@@ -86,10 +86,16 @@ class Figures:
 
 
 class Connection:
-    """One keep-alive connection; cheaper than the standard library's client."""
+    """
+    One keep-alive connection; cheaper than the standard library's client.
 
-    def __init__(self, port: int) -> None:
-        self._socket = socket.create_connection(("127.0.0.1", port), timeout=60)
+    `source` is an address of its own: the service limits the long polls of an address.
+    """
+
+    def __init__(self, port: int, source: str = "127.0.0.1") -> None:
+        self._socket = socket.create_connection(
+            ("127.0.0.1", port), timeout=60, source_address=(source, 0)
+        )
         self._socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
 
     def call(
@@ -207,11 +213,12 @@ def play_short_hands(port: int, pace: Pace, figures: Figures) -> None:
     play_hands(port, pace, figures, by_lowest())
 
 
-def play_with_bots(port: int, pace: Pace, figures: Figures) -> None:
-    """Play hands against two bots until the end, with long polls, by the choice of a bot."""
-    connection, choose = Connection(port), by_lowest()
+def play_with_bots(port: int, pace: Pace, figures: Figures, count: int = 2) -> None:
+    """Play hands against bots until the end, with long polls, by the choice of a bot."""
+    source = f"127.{random.randint(1, 250)}.{random.randint(0, 250)}.1"
+    connection, choose = Connection(port, source), by_lowest()
     token = connection.call("POST", "/v1/players", {"name": "Player"})["token"]
-    seats = ["me", {"bot": "greedy"}, {"bot": "greedy"}]
+    seats = ["me", *[{"bot": "greedy"}] * count]
     opened = {"ruleset": "shithead", "seats": seats, "window_seconds": 0}
     while pace.wait():
         game = connection.call("POST", "/v1/tables", opened, token=token)["game"]
@@ -248,6 +255,7 @@ WORK: Mapping[str, Client] = {
     "ours": play_hands,
     "short": play_short_hands,
     "bots": play_with_bots,
+    "three": partial(play_with_bots, count=3),
     "bare": ask_bare,
 }
 

@@ -82,8 +82,12 @@ class Notifier(Protocol):
     def dispute_moved(self, dispute: UUID) -> None:
         """Notify the streams of the sides and referees that a dispute has changed."""
 
-    def wake(self, game: UUID, version: int, *, searches: bool = False) -> None:
-        """Let a worker make the moves due in a game at `version`; `searches` as in Turns."""
+    def wake(self, game: UUID, version: int, *, searches: bool = False) -> bool:
+        """
+        Let a worker make the moves due in a game at `version`; `searches` as in Turns.
+
+        Returns false if a worker was woken for it lately, or may be playing it.
+        """
 
     def wake_again(self) -> None:
         """Repeat the wake-up of workers if due games wait and it may have been lost."""
@@ -113,8 +117,10 @@ class NoNotifier:
     def dispute_moved(self, dispute: UUID) -> None:
         """Do nothing."""
 
-    def wake(self, game: UUID, version: int, *, searches: bool = False) -> None:
-        """Do nothing."""
+    def wake(self, game: UUID, version: int, *, searches: bool = False) -> bool:
+        """Return true, without doing anything."""
+        del game, version, searches
+        return True
 
     def wake_again(self) -> None:
         """Do nothing."""

@@ -2,8 +2,8 @@
 The features of the service, one literal tuple.
 
 `games`, `tables`, `seeks`, `disputes`, `statistics`, `players`, `public_log`, `rulesets`,
-`webhooks` and `upkeep` declare those with work of their own; `sweeping` has parts of sweeps. The
-others stand in the tuple itself.
+`webhooks` and `upkeep` declare those with work of their own; `sweeping` has parts of sweeps,
+`due_turns` the threads of games. The others stand in the tuple itself.
 """
 
 from __future__ import annotations

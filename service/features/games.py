@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import time
+from collections.abc import Callable
 from datetime import timedelta
 from typing import Final
 from uuid import UUID
@@ -14,8 +14,9 @@ from service.application.games.schedule import IDLE_DAYS, INTERVAL_SECONDS
 from service.application.operations import MAX_STUCK, stuck_games
 from service.application.quotas import MAX_SWAPS, Bound, Slice, bounds
 from service.bootstrap import Services
-from service.due_games import DueGames, WakeUp
+from service.due_games import WakeUp
 from service.feature import Feature, Job, JobContext, Sweep, Work
+from service.features.due_turns import DueTurns
 from service.features.sweeping import HOUR, Woken
 from service.job_queue import SEARCH_QUEUE, TAKE_DUE_TURNS, TAKE_TURN
 from service.runtime import tracing
@@ -41,8 +42,10 @@ def due_games(services: Services) -> Work:
             if part.is_over(count):
                 break
             if woken.is_new(game.id, game.version, game.at):
-                services.notifier.wake(game.id, game.version)
-                count += 1
+                if services.notifier.wake(game.id, game.version):
+                    count += 1
+                else:  # a worker plays it, unless it was killed: then its lease expires
+                    woken.forget(game.id, game.version, game.at)
         services.notifier.wake_again()
         return count
 
@@ -85,12 +88,20 @@ def take_turn(work: JobContext, game_id: str, version: int) -> str:
 
     Returns the outcome, as `Turns.play_due_moves`. Safe to run twice, late or concurrently: the
     second run finds the game past `version` and does nothing. The job has no arguments but the
-    game's id and version. If a bot of the table searches, a job of the main queue enqueues another
-    one in SEARCH_QUEUE, and makes no move itself.
+    game's id and version.
     """
-    game, services = UUID(game_id), work.services()
-    searching = work.queue == SEARCH_QUEUE
-    outcome = services.turns.play_due_moves(game, version, searching=searching)
+    game = UUID(game_id)
+    return played(work, game, version, lambda: False)
+
+
+def played(work: JobContext, game: UUID, version: int, stopping: Callable[[], bool]) -> str:
+    """
+    Play the due moves of a game, and wake another worker if more are due; return the outcome.
+
+    If a bot of the table searches, the main queue only enqueues a job in SEARCH_QUEUE.
+    """
+    services, searching = work.services(), work.queue == SEARCH_QUEUE
+    outcome = services.turns.play_due_moves(game, version, searching=searching, stopping=stopping)
     JOBS.labels(outcome).inc()
     if outcome == "searches":
         services.notifier.wake(game, version, searches=True)
@@ -99,39 +110,17 @@ def take_turn(work: JobContext, game_id: str, version: int) -> str:
     return outcome
 
 
-DUE_SECONDS: Final = 0.5
-"""Time after which a job takes no further due game, so that deals and findings wait little."""
-
-
-def take_due_turns(work: JobContext) -> int:
-    """
-    Take due games from the list and play each, as `take_turn`; return their number.
-
-    One job for many games, because a job costs more than a move. If games are left or one fails,
-    another job is enqueued for the others.
-    """
-    notifier = work.services().notifier
-    due, count, until = DueGames(work.connection), 0, time.monotonic() + DUE_SECONDS
-    due.begin()
-    try:
-        while time.monotonic() < until and (found := due.take()) is not None:
-            count += 1
-            if count == 1:
-                notifier.wake_again()  # another worker helps if further games wait
-            _play(work, found)
-    finally:
-        notifier.wake_again()
-    return count
-
-
-def _play(work: JobContext, found: WakeUp) -> None:
+def _play_due(work: JobContext, found: WakeUp, stopping: Callable[[], bool]) -> None:
     with tracing.job_span("take_turn", work.queue, found.trace, unit=INTERVAL_SECONDS) as span:
         try:
-            take_turn(work, str(found.game), found.version)
+            played(work, found.game, found.version, stopping)
         except Exception:
             span.fail("failed")
             raise
 
+
+DUE_TURNS: Final = DueTurns(_play_due)
+"""The threads of this process in which due games are played."""
 
 DUE_GAMES: Final = Sweep(
     name="due games", period=0, seconds=2, rows=200, longest_pause=1, begin=due_games
@@ -141,7 +130,7 @@ DUE_GAMES: Final = Sweep(
 GAMES: Final = Feature(
     name="games",
     operations=(games, events, stream, replay),
-    jobs=(Job(kind=TAKE_TURN, run=take_turn), Job(kind=TAKE_DUE_TURNS, run=take_due_turns)),
+    jobs=(Job(kind=TAKE_TURN, run=take_turn), Job(kind=TAKE_DUE_TURNS, run=DUE_TURNS.serve)),
     sweeps=(
         DUE_GAMES,
         Sweep(name="stuck", period=60, seconds=1, rows=MAX_STUCK, longest_pause=HOUR, begin=stuck),

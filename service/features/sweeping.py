@@ -48,6 +48,10 @@ class Woken:
         self._at[key] = time.monotonic()
         return True
 
+    def forget(self, identity: UUID, version: int, since: datetime) -> None:
+        """Note that something could not be woken."""
+        self._at.pop((identity, version, since), None)
+
 
 def each(process: Callable[[UUID], object], found: Callable[..., Sequence[UUID]]) -> Work:
     """

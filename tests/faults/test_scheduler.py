@@ -214,8 +214,9 @@ class Worker(Wakes):
 
     services: Services
 
-    def wake(self, game: UUID, version: int, *, searches: bool = False) -> None:
+    def wake(self, game: UUID, version: int, *, searches: bool = False) -> bool:
         self.services.turns.play_due_moves(game, version)
+        return True
 
 
 def crowd(url: str, services: Services, *, seeks: int, accounts: int) -> None:

@@ -91,9 +91,10 @@ class Wakes:
     def dispute_moved(self, dispute: UUID) -> None:
         """Ignore changes of disputes."""
 
-    def wake(self, game: UUID, version: int, *, searches: bool = False) -> None:
+    def wake(self, game: UUID, version: int, *, searches: bool = False) -> bool:
         """Record a wake-up."""
         self.woken.append((game, version))
+        return True
 
     def wake_again(self) -> None:
         """Do nothing: no wake-up is lost."""

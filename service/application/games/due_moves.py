@@ -78,14 +78,16 @@ class Turns:
         version: int,
         *,
         searching: bool = True,
+        stopping: Callable[[], bool] = lambda: False,
         step: Callable[[], None] = lambda: None,
     ) -> str:
         """
         Make the moves that are due in a game from `version` on; return the outcome.
 
         `stale`: the game is past `version`. `waits`: a person must act, or a deadline must pass.
-        `over`: the hand is over. `again`: more moves are due, for another job. `searches`: the
-        table has a bot that searches, and `searching` is false: another process makes the move.
+        `over`: the hand is over. `again`: more moves are due, for another job, because this one has
+        taken long or is `stopping`. `searches`: the table has a bot that searches, and `searching`
+        is false: another process makes the move.
         `step` is called before each commit, so that tests can interrupt there.
         """
         entry = self.game_cache.fresh(game)
@@ -98,7 +100,7 @@ class Turns:
         for _ in range(MAX_MOVES):
             if entry.record.sealed:
                 return "over"
-            if time.monotonic() > until:
+            if time.monotonic() > until or stopping():
                 return "again"
             step()
             try:
