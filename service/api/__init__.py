@@ -1,7 +1,8 @@
 """
 The HTTP server: Flask application, REST operations, web pages, and request handling.
 
-In the order in which to read: `operation` (the decorator of every endpoint), `context`, `parsing`
+In the order in which to read: `operation` (the decorator of every endpoint), `call` (a request),
+`steps` (from the wire to the answer), `context`, `parsing`
 and `problems`; the endpoints: `games`, `hands`, `tables`, `seeks`, `players`, `tokens`,
 `webhooks`, `rulesets`, `events`, `evidence`, `audit`, `notes`, `disputes`, `ratings`; `conventions`
 of all answers; live events: `long_poll`, `following`, `audience` and `own_stream`, `stream_server`,

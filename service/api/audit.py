@@ -26,7 +26,6 @@ from service.api.conventions.caching import private, shared
 from service.api.conventions.paging import listed
 from service.api.conventions.responses import json_response
 from service.api.operation import Call, InviteHeaders, Token, blueprint, operation
-from service.application.calls import Caller
 from service.application.quotas import BY_EVENTS, Weight
 
 audit = blueprint(
@@ -38,9 +37,9 @@ audit = blueprint(
 GAME = "/games/<uuid:game_id>/audit"
 
 
-def _check_sealed(caller: Caller, game_id: UUID) -> None:
+def _check_sealed(call: Call, game_id: UUID) -> None:
     """Raise Refusal `not-found` or `sealed` before the body is validated."""
-    services().what_if.check_sealed(caller, game_id)
+    services().what_if.check_sealed(call.caller, game_id)
 
 
 @operation(

@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 from functools import partial
-from typing import TypeVar
 
 from flask import Flask, Request
 
@@ -13,7 +12,7 @@ from schemas.strict_fields import SEAT_OR_WORD
 from service.api.audience import Audience
 from service.api.limits import LongGames, RateLimits
 from service.api.long_poll import Waiting
-from service.api.parsing import path_of, present_app, present_notes, present_request
+from service.api.parsing import path_of, present_app, present_request
 from service.api.stream_slots import StreamSlots
 from service.application.calls import Caller, RegisteredPlayer
 from service.application.errors import Refusal
@@ -61,8 +60,6 @@ INVITE_VARIABLE = "HTTP_" + INVITE_HEADER.upper().replace("-", "_")
 MAX_LOGGED_PATH = 300
 """Maximum number of characters of the requested path that the access log records."""
 
-Known = TypeVar("Known")
-
 _BEARER = re.compile(r"(?i:bearer) +([A-Za-z0-9._~+/=-]{1,500}) *")
 
 
@@ -75,32 +72,6 @@ def bearer_token() -> str | None:
     if match is None:
         raise Refusal("unauthorized", said("request.bearer"))
     return match[1]
-
-
-def admit(read: RequestRead, *, deferred: bool = False) -> RegisteredPlayer | None:
-    """
-    Return the player of a request, None without a token; count the call for its rate limit.
-
-    `read` is the one query for the request's token, stored answer and game. If it is deferred and
-    token and game are cached, the commit checks the token. Raises `unauthorized` for an unknown or
-    expired token, even if the operation needs no token: otherwise the caller would mistake the
-    public view for their own. Raises `rate-limited` above the player's limit.
-    """
-    if read.token is None:
-        return None
-    if not (deferred and read.defer()):
-        read.confirm()
-    if read.player is not None:
-        present_notes().player = read.player.id
-        context().rate_limits.count_player(read.player.id)
-    return read.player
-
-
-def required(known: Known | None) -> Known:
-    """Return the player, or the token; raises `unauthorized` for an anonymous caller."""
-    if known is None:
-        raise Refusal("unauthorized", said("request.token_needed"))
-    return known
 
 
 def caller_of(player: RegisteredPlayer | None, read: RequestRead) -> Caller:

@@ -22,7 +22,8 @@ from schemas.disputes import (
 from schemas.players import NothingSchema
 from schemas.strict_fields import PageQuery
 from schemas.tokens import Scope
-from service.api.context import required, services
+from service.api.call import required
+from service.api.context import services
 from service.api.conventions.caching import private
 from service.api.conventions.idempotency import change_response
 from service.api.conventions.paging import listed

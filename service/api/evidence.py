@@ -13,8 +13,9 @@ from flask import Response, request
 
 from schemas.audit import AuditSchema, ServerKeysSchema
 from schemas.games import AsQuery, LogProofQuery, ProfileQuery
+from service.api.call import required
 from service.api.connections import connections_from
-from service.api.context import context, required, services
+from service.api.context import context, services
 from service.api.conventions.caching import immutable, private, shared
 from service.api.conventions.media_types import NDJSON, OCTETS, PLAIN, ZIP
 from service.api.conventions.responses import json_response, page, text_response

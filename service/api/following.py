@@ -19,10 +19,11 @@ import structlog
 from flask import Response, request
 from msgspec.structs import replace
 
+from service.api.call import present_call
 from service.api.context import Context, context
 from service.api.conventions.caching import private
 from service.api.conventions.media_types import EVENT_STREAM
-from service.api.parsing import caller_address, present_notes
+from service.api.parsing import caller_address
 from service.application.calls import Caller
 from service.application.errors import Refusal
 from service.store.events import QuotaFull, StoreUnavailable, StreamArchived
@@ -170,7 +171,7 @@ def slot_for_stream(player: UUID | None) -> str:
     try:
         return context().streams.acquire(caller_address(), player)
     except Refusal:
-        present_notes().is_full = True
+        present_call().is_full = True
         raise
 
 
@@ -183,7 +184,7 @@ def slot_for_poll() -> Iterator[bool]:
     """Hold a slot for a long poll; if none is free, yield false, and let the answer say so."""
     with context().waiting.slots.slot(caller_address()) as free:
         if not free:
-            present_notes().retry_after = UNWAITED_SECONDS
+            present_call().retry_after = UNWAITED_SECONDS
         yield free
 
 

@@ -29,8 +29,6 @@ from service.api.operation import (
     blueprint,
     operation,
 )
-from service.api.parsing import present_notes
-from service.application.calls import Caller
 from service.application.games.entry import GameEntry
 from service.application.quotas import BY_EVENTS, BY_SEATS
 from service.store.games import GameFilter
@@ -44,13 +42,13 @@ MOVED = "/v1/games/{game[id]}/events?after={events[0][seq]}"
 MOVE_REFUSALS = ("not-found", "not-seated", "game-over")
 
 
-def _check_seat(caller: Caller, game_id: UUID) -> None:
+def _find_seat(call: Call, game_id: UUID) -> None:
     """
-    Note the seat for the log line, before the body of a move is validated.
+    Find the seat of the caller, before the body of a move is validated.
 
     Raises Refusal `not-found` or `not-seated`.
     """
-    present_notes().seat = services().moves.seat_of(caller, game_id)
+    call.seat = services().moves.seat_of(call.caller, game_id)
 
 
 def hand_filters(call: Call) -> dict[str, Any]:
@@ -147,7 +145,7 @@ def game(call: Call, game_id: UUID) -> Response:
     location=MOVED,
     tagged=True,
     deferred=True,
-    admits=_check_seat,
+    admits=_find_seat,
     weight=BY_EVENTS,
 )
 def move(call: Call, game_id: UUID) -> Response:
@@ -159,7 +157,12 @@ def move(call: Call, game_id: UUID) -> Response:
     """
     return change_response(
         services().moves.move(
-            call.caller, game_id, call.body, expected=expected_versions, request=call.repeat
+            call.caller,
+            game_id,
+            call.body,
+            seat=call.seat,
+            expected=expected_versions,
+            request=call.repeat,
         )
     )
 
@@ -179,7 +182,7 @@ def move(call: Call, game_id: UUID) -> Response:
     location=MOVED,
     tagged=True,
     deferred=True,
-    admits=_check_seat,
+    admits=_find_seat,
     weight=BY_EVENTS,
 )
 def entropy(call: Call, game_id: UUID) -> Response:
@@ -214,7 +217,7 @@ def entropy(call: Call, game_id: UUID) -> Response:
     headers=(InviteHeaders,),
     location=MOVED,
     tagged=True,
-    admits=_check_seat,
+    admits=_find_seat,
     weight=BY_EVENTS,
 )
 def lost_move(call: Call, game_id: UUID) -> Response:

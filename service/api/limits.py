@@ -17,7 +17,8 @@ from limits.storage import RedisStorage
 from limits.strategies import FixedWindowRateLimiter
 from redis import RedisError
 
-from service.api.parsing import caller_address, present_notes, present_request
+from service.api.call import Window, present_call
+from service.api.parsing import caller_address, present_request
 from service.application.errors import Refusal
 from service.application.quotas import EVENTS_OF_A_CALL, LIGHT, Bound, Slots, Weight
 from service.job_queue import client_of, giving_up_after
@@ -168,18 +169,10 @@ class RateLimits:
         return True
 
 
-Window = tuple[str, int, int, float]
-"""
-What is left of a limit on requests after this one: policy, limit, rest, seconds until its end.
-
-The rest is negative above the limit. A plain tuple, because every request makes two.
-"""
-
-
 def _checked(window: Window, code: str) -> None:
     """Note a limit that counted the request, for its answer; raises `rate-limited` above it."""
-    notes, (_, limit, left, seconds) = present_notes(), window
-    notes.limits = (*notes.get("limits", ()), window)
+    call, (_, limit, left, seconds) = present_call(), window
+    call.limits = (*call.limits, window)
     if left < 0:
         raise _rate_limited(said(code, n=limit), seconds)
 
@@ -190,20 +183,20 @@ def register(app: Flask, rate_limits: RateLimits) -> None:
 
     @app.after_request
     def add_limits(response: Response) -> Response:
-        notes = present_notes()
-        windows: tuple[Window, ...] = notes.get("limits", ())
+        call = present_call()
+        windows, done = call.limits, call.work
         if windows:
-            done: RequestWork | None = notes.get("work")
             if done is not None and done.events >= EVENTS_OF_A_CALL:
-                windows = rate_limits.weighed(windows, notes.get("player"), done.events)
+                player = None if call.player is None else call.player.id
+                windows = rate_limits.weighed(windows, player, done.events)
             left = ", ".join(
                 [f'"{name}";r={max(0, left)};t={math.ceil(t)}' for name, _, left, t in windows]
             )
             policies = _policies(tuple([(name, limit) for name, limit, _, _ in windows]))
             response.headers.add("RateLimit-Policy", policies)
             response.headers.add("RateLimit", left)
-        if "retry_after" in notes:
-            response.headers.setdefault("Retry-After", str(notes.retry_after))
+        if call.retry_after is not None:
+            response.headers.setdefault("Retry-After", str(call.retry_after))
         return response
 
 

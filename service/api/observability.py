@@ -15,7 +15,6 @@ from typing import Any
 import prometheus_client
 import structlog
 from flask import Flask, Request, Response, g, request
-from flask.ctx import _AppCtxGlobals
 from prometheus_client import (
     CollectorRegistry,
     Counter,
@@ -26,7 +25,8 @@ from prometheus_client import (
 from prometheus_client.core import GaugeMetricFamily, Metric
 from prometheus_client.multiprocess import MultiProcessCollector
 
-from service.api.parsing import present_notes, present_request
+from service.api.call import Call, present_call
+from service.api.parsing import present_request
 from service.api.problems import OF_A_MOVE
 from service.runtime import tracing
 from service.runtime.config import Settings
@@ -46,7 +46,7 @@ refused attempt, which the record hides until the seal.
 
 def problem_shown() -> str | None:
     """Return the problem of the present answer, REFUSED for each that depends on hidden cards."""
-    problem: str | None = present_notes().get("problem")
+    problem = present_call().problem
     return REFUSED if problem in OF_A_MOVE else problem
 
 
@@ -77,19 +77,18 @@ def register(app: Flask, settings: Settings, readiness: Readiness = ALWAYS_READY
 
     @app.before_request
     def begin_request() -> None:
-        notes = present_notes()
-        notes.began = time.perf_counter()
+        call = present_call()
+        call.began = time.perf_counter()
         sent: str = present_request().environ.get("HTTP_X_REQUEST_ID", "")
         identity = sent if sent and _REQUEST_ID.fullmatch(sent) else token_hex(16)
-        notes.request_id = identity
+        call.request_id = identity
         REQUEST_ID.set(identity)
 
     @app.after_request
     def end_request(response: Response) -> Response:
-        notes = present_notes()
-        response.headers.add("X-Request-ID", notes.get("request_id") or token_hex(16))
-        began: float | None = notes.get("began")
-        seconds = None if began is None else time.perf_counter() - began
+        call = present_call()
+        response.headers.add("X-Request-ID", call.request_id or token_hex(16))
+        seconds = None if call.began is None else time.perf_counter() - call.began
         present, problem = present_request(), problem_shown()
         _measure(present, response, seconds, problem)
         _log_request(log, present, response, seconds, problem)
@@ -163,11 +162,11 @@ def _log_request(
     """
     rule = present.url_rule.rule if present.url_rule else None
     level = log.info
-    if response.status_code >= 500 and "is_full" not in present_notes():
+    if response.status_code >= 500 and not present_call().is_full:
         level = log.error
     elif rule in _QUIET:
         level = log.debug
-    sender = {} if problem == REFUSED else _sender(present_notes())
+    sender = {} if problem == REFUSED else _sender(present_call())
     level(
         "request",
         method=present.method[:MAX_LOGGED],
@@ -180,11 +179,10 @@ def _log_request(
     )
 
 
-def _sender(notes: _AppCtxGlobals) -> dict[str, Any]:
+def _sender(call: Call) -> dict[str, Any]:
     """Return the player of a request, if it had a token, and the seat of a move."""
-    player, seat = notes.get("player"), notes.get("seat")
-    found = {} if player is None else {"player": str(player)}
-    return found if seat is None else {**found, "seat": seat}
+    found = {} if call.player is None else {"player": str(call.player.id)}
+    return found if call.seat is None else {**found, "seat": call.seat}
 
 
 MAX_LOGGED = 100

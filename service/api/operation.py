@@ -1,44 +1,25 @@
-"""The decorator of API operations: reads and validates requests, describes them for OpenAPI."""
+"""The decorator of API operations: declares them, and describes them for OpenAPI."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
-from contextlib import AbstractContextManager
-from enum import Enum
+from collections.abc import Callable, Mapping
 from functools import partial, wraps
 from http import HTTPStatus
-from types import MappingProxyType
 from typing import Any, TypeVar, assert_never
-from uuid import UUID
 
 import flask_smorest
-from flask import Response, request
-from marshmallow import Schema, ValidationError, fields, validate
-from msgspec import Struct
-from werkzeug.exceptions import HTTPException
+from flask import Response
+from marshmallow import Schema, fields, validate
 
-from schemas.errors import ProblemSchema, pointers
-from schemas.strict_fields import ME, Closed
+from schemas.errors import ProblemSchema
+from schemas.strict_fields import Closed
 from schemas.tokens import Scope
 from service.api import problems
 from service.api.answer_headers import LIMIT_HEADERS
-from service.api.context import (
-    INVITE_HEADER,
-    admit,
-    bearer_token,
-    caller_of,
-    context,
-    required,
-    services,
-)
-from service.api.conventions.compression import leave_uncompressed
+from service.api.call import Call
+from service.api.context import INVITE_HEADER
 from service.api.conventions.etags import PRECONDITION, conditional
-from service.api.conventions.idempotency import (
-    IDEMPOTENCY_KEY,
-    change_response,
-    idempotency_key,
-    idempotency_of,
-)
+from service.api.conventions.idempotency import IDEMPOTENCY_KEY
 from service.api.conventions.lifecycle import Deprecated
 from service.api.conventions.media_types import (
     EVENT_STREAM,
@@ -49,24 +30,15 @@ from service.api.conventions.media_types import (
     SVG,
     TAR,
     ZIP,
-    negotiated_type,
 )
 from service.api.conventions.responses import with_location
 from service.api.limits import limits_of
-from service.api.parsing import (
-    PATH_PARAMETER,
-    json_body,
-    limit_body,
-    present_notes,
-    present_request,
-    query_values,
-)
-from service.application.calls import Caller, Idempotency, RegisteredPlayer
-from service.application.errors import Fault, Refusal, first_of, invalid_body, missing_scope
-from service.application.quotas import Weight, limited_by
-from service.application.request import RequestRead
-from service.replay.sentences import said
+from service.api.parsing import PATH_PARAMETER
+from service.api.steps import Admits, Repeats, Spec, Token, answered_by, may_be_missing
+from service.application.quotas import Weight
 from service.store.replica import from_replica
+
+__all__ = ["Call", "Repeats", "Token", "blueprint", "operation"]
 
 EVENT_ID = r"^[0-9]{1,9}$"
 """The format of Last-Event-ID: the seq of an event."""
@@ -137,53 +109,7 @@ BODY_BYTES = 32 << 10
 STATEMENT_BYTES = 64 << 10
 """The same for a statement: 4,000 characters, of which each may be escaped as twelve bytes."""
 
-Admits = Callable[..., None]
-"""Takes the caller and the parameters of the path; raises Refusal."""
-
 F = TypeVar("F", bound=Callable[..., Response])
-
-
-class Token(Enum):
-    """Whether an operation reads the bearer token."""
-
-    NEEDED = "needed"
-    USED = "used"  # optional: an anonymous caller sees what is public
-    IGNORED = "ignored"
-
-
-class Repeats(Enum):
-    """What an operation does with an Idempotency-Key."""
-
-    ANSWERED = "answered"  # returns the first answer again
-    REFUSED = "refused"  # the answer contains a token, which is not stored
-    HARMLESS = "harmless"  # a repeated request has no further effect
-
-
-class Call(Struct, frozen=True, kw_only=True):
-    """A request whose token, idempotency key, query and body have been read and checked."""
-
-    player: RegisteredPlayer | None
-    caller: Caller
-    repeat: Idempotency | None
-    query: Mapping[str, Any]
-    body: Any
-    media_type: str
-
-    @property
-    def by(self) -> RegisteredPlayer:
-        """Return the authenticated player; raises `unauthorized` for an anonymous caller."""
-        return required(self.player)
-
-    def player_named(self, name: str | None) -> UUID | None:
-        """Return the player whom a query names by id or as `me`; raises `unauthorized`."""
-        if name is None:
-            return None
-        return self.by.id if name == ME else UUID(name)
-
-    @property
-    def token(self) -> str:
-        """Return the bearer token; raises `unauthorized` for an anonymous caller."""
-        return required(bearer_token())
 
 
 def blueprint(name: str, import_name: str, description: str) -> flask_smorest.Blueprint:
@@ -222,9 +148,10 @@ def operation(
     """
     Return a decorator that registers and documents a view function as an API operation.
 
-    The view gets a `Call` and the parameters of the path. Errors are reported in the order
-    of api.md, section 1: media type, token, idempotency, query, body, then those that the
-    view raises. Every GET except a stream is answered with an ETag, or with 304. With
+    The view gets the `Call` and the parameters of the path. Errors are reported in the order of
+    `steps.py` and api.md, section 1, then those that the view raises.
+
+    Every GET except a stream is answered with an ETag, or with 304. With
     `deferred`, the token of a request that changes a game is checked by the commit, which saves
     a query. With `tagged` the answer to a change has the ETag of the new version. With `replica`
     a replica of the database may answer the reads. With `streamed` the answer is made while it is
@@ -235,7 +162,6 @@ def operation(
     query_schema, body_schema = query(), None if body is None else body()
     fields_of_answer = {} if answer is None else answer().fields
     is_secret = not _SECRETS.isdisjoint(fields_of_answer)
-    no_query = _loaded_empty(query_schema)
     is_conditional = method == "GET" and EVENT_STREAM not in produces and not streamed
     finished: Callable[[Response], Response] = (
         conditional if is_conditional else partial(with_location, location=location)
@@ -269,46 +195,24 @@ def operation(
         **(doc or {}),
     }
 
-    def read_call(read: RequestRead, media_type: str, path: Mapping[str, Any]) -> Call:
-        caller = caller_of(read.player, read)
-        return Call(
-            player=read.player,
-            caller=caller,
-            repeat=read.request,
-            query=no_query
-            if no_query is not None and not present_request().query_string
-            else _query(query_schema),
-            body=None
-            if body_schema is None
-            else _body(body_schema, partial(admits, caller, **path)),
-            media_type=media_type,
-        )
+    spec = Spec(
+        produces=produces,
+        status=status,
+        token=token,
+        scope=scope,
+        repeats=repeats,
+        deferred=deferred,
+        is_secret=is_secret,
+        most_bytes=most_bytes,
+        query=query_schema,
+        body=body_schema,
+        admits=admits,
+    )
 
     def decorate(view: F) -> F:
         @wraps(view)
         def answer_request(**path: Any) -> Response:
-            if is_secret:
-                leave_uncompressed()
-            if body_schema is not None:
-                limit_body(most_bytes)
-            # An answer without a body is acceptable in every media type.
-            empty = status == HTTPStatus.NO_CONTENT
-            media_type = produces[0] if empty else negotiated_type(produces)
-            read = _first_read(token, scope, repeats, path.get("game_id"), deferred=deferred)
-            path = _naming_caller(path, read.player)
-            with _limited_work(read.player):
-                try:
-                    stored = read.first_answer() if read.confirmed else None
-                    if stored is not None:
-                        return finished(change_response(stored, status))
-                    call = read_call(read, media_type, path)
-                    return finished(_answer(view, call, path))
-                except (Refusal, HTTPException):
-                    # An expired token, or the stored first answer, takes precedence over the fault.
-                    first = None if read.confirmed else read.first_answer()
-                    if first is None:
-                        raise
-                    return finished(change_response(first, status))
+            return finished(answered_by(view, spec, path))
 
         blueprint.weights[view.__name__] = weight
         answered = from_replica()(answer_request) if replica else answer_request
@@ -324,101 +228,6 @@ def operation(
     return decorate
 
 
-def query_refusal(errors: Iterable[Fault]) -> Refusal:
-    """Return the refusal of a query; its errors name parameters instead of JSON pointers."""
-    by_parameter = [{**error, "at": error["at"].removeprefix("/")} for error in errors]
-    detail = said("request.query", what=first_of(by_parameter))
-    return Refusal("malformed", detail, errors=by_parameter)
-
-
-def _first_read(
-    token: Token, scope: Scope | None, repeats: Repeats, game: UUID | None, *, deferred: bool
-) -> RequestRead:
-    """
-    Return the first read of a request, confirmed unless its commit checks the token.
-
-    Raises Refusal: `missing-scope` for a token without the scope, and those of `admit`.
-    """
-    bearer = None if token is Token.IGNORED else bearer_token()
-    read = services().first_reads.begin(bearer, game)
-    if token is Token.NEEDED and bearer is None:
-        required(None)
-    try:
-        read.request = _idempotency(repeats)
-    except (Refusal, HTTPException):
-        _admit(read, scope, deferred=False)  # a fault of the token is reported first
-        raise
-    _admit(read, scope, deferred=deferred)
-    return read
-
-
-def _naming_caller(path: dict[str, Any], player: RegisteredPlayer | None) -> dict[str, Any]:
-    """Return the parameters of a path with the caller's id for `me`; raises `unauthorized`."""
-    if path.get("player_id") != ME:
-        return path
-    return {**path, "player_id": required(player).id}
-
-
-def _admit(read: RequestRead, scope: Scope | None, *, deferred: bool) -> None:
-    player = admit(read, deferred=deferred)
-    if scope is None or player is None or scope in player.scopes:
-        return
-    if not read.confirmed:
-        read.confirm()  # an ended token is reported first
-    raise missing_scope(scope)
-
-
-def _limited_work(player: RegisteredPlayer | None) -> AbstractContextManager[None]:
-    """Return a context manager that limits the work of the request."""
-    work = context().long_games.request(player.id if player else None)
-    present_notes().work = work  # weighed when it is known
-    return limited_by(work)
-
-
-def _idempotency(repeats: Repeats) -> Idempotency | None:
-    if present_request().method != "POST":
-        return None
-    key = idempotency_key(allowed=repeats is not Repeats.REFUSED)
-    return idempotency_of(key) if repeats is Repeats.ANSWERED else None
-
-
-def _loaded_empty(schema: Schema) -> Mapping[str, Any] | None:
-    """Return the values of an empty query; None if the schema requires a parameter."""
-    try:
-        return MappingProxyType(schema.load({}))
-    except ValidationError:
-        return None
-
-
-def _query(schema: Schema) -> Mapping[str, Any]:
-    values = query_values()
-    try:
-        loaded: Mapping[str, Any] = schema.load(values)
-    except ValidationError as error:
-        raise query_refusal(pointers(error.messages)) from None
-    return loaded
-
-
-def _body(schema: Schema, admit_caller: Callable[[], None]) -> Any:
-    """Return the validated body of a caller who is admitted; raises Refusal."""
-    value = json_body(required=not _may_be_missing(type(schema)))
-    admit_caller()
-    try:
-        return schema.load(value)
-    except ValidationError as error:
-        raise invalid_body(pointers(error.messages)) from None
-
-
-def _answer(view: Callable[..., Response], call: Call, path: Mapping[str, Any]) -> Response:
-    """Return the answer of a view; in a GET, `invalid-body` is reported as a malformed query."""
-    try:
-        return view(call, **path)
-    except Refusal as refusal:
-        if refusal.code == "invalid-body" and request.method in ("GET", "HEAD"):
-            raise query_refusal(refusal.extra.get("errors", ())) from None
-        raise
-
-
 def _headers(
     headers: tuple[type[Schema], ...], repeats: Repeats, *, is_conditional: bool
 ) -> tuple[type[Schema], ...]:
@@ -427,7 +236,7 @@ def _headers(
 
 
 def _request_body(body: type[Schema]) -> dict[str, Any]:
-    return {"required": not _may_be_missing(body), "content": {JSON: {"schema": body}}}
+    return {"required": not may_be_missing(body), "content": {JSON: {"schema": body}}}
 
 
 def _successes(
@@ -556,10 +365,6 @@ def _path_parameters(rule: str) -> list[dict[str, str]]:
         {"in": "path", "name": name, "description": _PATH_PARAMETERS[name]}
         for name in PATH_PARAMETER.findall(rule)
     ]
-
-
-def _may_be_missing(schema: type[Schema]) -> bool:
-    return bool(getattr(schema, "may_be_missing", False))
 
 
 _PATH_PARAMETERS: Mapping[str, str] = {

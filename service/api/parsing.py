@@ -12,9 +12,9 @@ from ipaddress import IPv6Address, ip_address
 from typing import IO, Any, Final, NoReturn, cast
 from urllib.parse import parse_qsl
 
-from flask import Flask, Request, current_app, g, request
-from flask.ctx import _AppCtxGlobals
+from flask import Flask, Request, current_app, request
 
+from service.api.call import present_call
 from service.application.errors import Refusal, fault, invalid
 from service.replay.sentences import Sentence, said
 from service.shx.canonical import MAX_INTEGER
@@ -52,9 +52,6 @@ present_request: Callable[[], Request] = _behind(request)
 
 present_app: Callable[[], Flask] = _behind(current_app)
 """Return the application that answers the present request."""
-
-present_notes: Callable[[], _AppCtxGlobals] = _behind(g)
-"""Return the notes about this request, Flask's `g`."""
 
 
 def path_of(present: Request) -> str:
@@ -143,8 +140,8 @@ def limit_body(most: int) -> None:
 
 def body_bytes() -> bytes:
     """Return the raw body; raises `too-large` or `unsupported-media-type`."""
-    notes = present_notes()
-    body: bytes | None = notes.get("body")
+    call = present_call()
+    body = call.raw_body
     if body is None:
         check_encoding()
         present = present_request()
@@ -154,7 +151,7 @@ def body_bytes() -> bytes:
         else:
             body = present.get_data(cache=False)
             _check_size(len(body))
-        notes.body = body
+        call.raw_body = body
     return body
 
 

@@ -11,10 +11,11 @@ from http import HTTPStatus
 from typing import Any, cast
 
 import orjson
-from flask import Flask, Response, current_app, g, redirect, render_template, request
+from flask import Flask, Response, current_app, redirect, render_template, request
 from werkzeug.exceptions import HTTPException
 
 from schemas.strict_fields import MAX_ERRORS
+from service.api.call import present_call
 from service.api.conventions.caching import private
 from service.api.conventions.media_types import JSON
 from service.api.conventions.security_headers import PAGE_POLICY
@@ -314,7 +315,7 @@ def problem(code: str, detail: str, extra: Mapping[str, Any] | None = None) -> R
     retry_after = members.pop("retry_after", RETRY_AFTER)
     status = status_of(code, out_of_turn=members.pop("out_of_turn", False))
     response = _answer(f"/problems/{code}", kind.title, status, detail, members)
-    g.problem = code
+    present_call().problem = code
     if code in ("rate-limited", "unavailable"):
         response.headers["Retry-After"] = str(retry_after)
     if code == "unauthorized":
@@ -467,7 +468,7 @@ _SHOWN = 40
 
 def _unforeseen(error: Exception) -> Response:
     """Answer for an internal error; details are logged, not sent."""
-    g.problem = "internal"
+    present_call().problem = "internal"
     # Flask wraps an error that a function registered with `after_request` raises.
     cause = getattr(error, "original_exception", None) or error
     logging.getLogger("shithead.api").error("a request failed", exc_info=cause)

@@ -26,7 +26,8 @@ from schemas.tables import (
     TablesQuery,
 )
 from schemas.tokens import Scope
-from service.api.context import context, required, services
+from service.api.call import required
+from service.api.context import context, services
 from service.api.conventions.caching import private
 from service.api.conventions.etags import expected_versions, versioned
 from service.api.conventions.idempotency import change_response

@@ -65,27 +65,61 @@ class RequestReads:
             self._note_use(token)
 
 
-_NOTHING: Final = LookupResult()
+class _Found:
+    """What the one query of a request returned; the game is made of it at its first use."""
+
+    __slots__ = ("_cache", "_entry", "_known", "_lookup", "result")
+
+    def __init__(
+        self, cache: GameCache, known: GameEntry | None, lookup: Lookup, result: LookupResult
+    ) -> None:
+        self._cache = cache
+        self._known = known  # the cached version, after which events were read
+        self._lookup = lookup
+        self._entry: GameEntry | None = None
+        self.result = result
+
+    @classmethod
+    def by(cls, reads: RequestReads, read: RequestRead) -> _Found:
+        """Read the token, the stored answer and the events of the game that are not cached."""
+        cache, game = reads.game_cache, read.game
+        known = None if game is None else cache.in_memory(game)
+        lookup = Lookup(
+            token=read.token,
+            request_key=None if read.request is None else read.request.request_key,
+            game=game,
+            after=0 if known is None else known.version,
+            metadata=game is not None and known is None,
+            names=() if known is None else reads.names.expired(known.players),
+        )
+        found = cls(cache, known, lookup, reads.lookups.find(lookup))
+        reads.names.learn(found.result.names)
+        return found
+
+    @property
+    def entry(self) -> GameEntry | None:
+        """Return the game at the version that was read, None if there is none."""
+        if self._entry is None:
+            self._entry = self._cache.from_lookup(self._lookup, self.result, self._known)
+        return self._entry
 
 
 class RequestRead:
     """
-    The token, the stored answer and the game of one request.
+    The token, the stored answer and the game of one request, read by one query.
 
-    `confirm` reads all of them in one query. A request that changes a game can skip it: `defer`
-    uses the cached player of the token, and the commit checks the token again. Before a request
-    is refused, the read is confirmed, so that problems are reported in the documented order
-    (api.md, section 1).
+    It is *deferred*, *confirmed* or neither. `confirm` reads all three. A request that changes a
+    game can skip that: `defer` uses the cached player and game, and the commit checks the token.
+    Before a request is refused, the read is confirmed, so that problems are reported in the
+    documented order (api.md, section 1).
     """
 
     def __init__(self, reads: RequestReads, token: bytes | None, game: UUID | None) -> None:
         self._reads = reads
-        self._game = game
-        self._lookup: Lookup | None = None
-        self._found = _NOTHING
-        self._known: GameEntry | None = None  # the cached version of the game
-        self._entry: GameEntry | None = None
-        self._taken = True  # whether `take` has to read: nothing is read yet
+        self._found: _Found | None = None  # set by `confirm`
+        self._is_new = False  # whether nobody has taken the game in it yet
+        self._cached: GameEntry | None = None  # set by `defer`
+        self.game = game
         self.token = token
         self.request: Idempotency | None = None
         self.player: RegisteredPlayer | None = None
@@ -93,35 +127,22 @@ class RequestRead:
     @property
     def confirmed(self) -> bool:
         """Return whether the token, if any, was read from the database for this request."""
-        return self._lookup is not None or self.token is None
+        return self._found is not None or self.token is None
 
     def defer(self) -> bool:
         """Use the cached player; return false if player or game is not cached: then confirm."""
-        if self.token is None or self._game is None:
+        if self.token is None or self.game is None:
             return False
         self.player = self._reads.player_of(self.token)
-        self._known = self._reads.game_cache.in_memory(self._game)
-        return self.player is not None and self._known is not None
+        self._cached = self._reads.game_cache.in_memory(self.game)
+        return self.player is not None and self._cached is not None
 
     def confirm(self) -> None:
         """Read the token, the stored answer and the present game; raises Refusal `unauthorized`."""
-        names, known = self._reads.names, None
-        if self._game is not None:
-            known = self._reads.game_cache.in_memory(self._game)
-        self._lookup = Lookup(
-            token=self.token,
-            request_key=None if self.request is None else self.request.request_key,
-            game=self._game,
-            after=0 if known is None else known.version,
-            metadata=self._game is not None and known is None,
-            names=() if known is None else names.expired(known.players),
-        )
-        self._known, self._entry, self._taken = known, None, False
-        self._found = self._reads.lookups.find(self._lookup)
-        names.learn(self._found.names)
+        self._found, self._is_new = _Found.by(self._reads, self), True
         if self.token is None:
             return
-        found = self._found.player
+        found = self._found.result.player
         self.player = None if found is None else _player_of(found)
         self._reads.remember(self.token, self.player)
         if found is None:
@@ -138,19 +159,17 @@ class RequestRead:
         """
         if not self.confirmed:
             self.confirm()
-        if self.player is None or self.request is None:
+        if self.player is None or self.request is None or self._found is None:
             return None
-        return self._reads.answers.opened(self.player.id, self.request, self._found.answer)
+        return self._reads.answers.opened(self.player.id, self.request, self._found.result.answer)
 
     def entry(self, game: UUID) -> GameEntry | None:
         """Return the game as this request read it, before that as cached; None if there is none."""
-        if game is not self._game and game != self._game:
+        if game != self.game:
             return self._reads.game_cache.cached(game)
-        if self._lookup is None:
-            return self._known or self._reads.game_cache.cached(game)
-        if self._entry is None:
-            self._entry = self._reads.game_cache.from_lookup(self._lookup, self._found, self._known)
-        return self._entry
+        if self._found is not None:
+            return self._found.entry
+        return self._cached or self._reads.game_cache.cached(game)
 
     def take(self, game: UUID) -> GameEntry | None:
         """
@@ -159,11 +178,11 @@ class RequestRead:
         The first call returns the game read together with the token. Each later call reads again,
         because the caller has waited or lost a race. Raises Refusal `unauthorized`.
         """
-        if game is not self._game and game != self._game:
+        if game != self.game:
             return self._reads.game_cache.fresh(game)
-        if self._taken:
+        if not self._is_new:
             self.confirm()
-        self._taken = True
+        self._is_new = False
         return self.entry(game)
 
 

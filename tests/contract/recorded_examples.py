@@ -559,7 +559,7 @@ def _further_problems(recorder: Recorder, people: dict[str, Any]) -> None:
     with client.get(stream, buffered=False):
         recorder.refused("unavailable", "GET", stream)
     slow = Refusal("body-timeout", said("limit.slow_body", n="20", size=64))
-    with patch("service.api.operation.json_body", side_effect=slow):
+    with patch("service.api.steps.json_body", side_effect=slow):
         recorder.refused("body-timeout", "POST", "/v1/players", {"name": "Eve"})
     with patch.dict(QUOTAS, [numbered(QuotaKind.TABLES, 2)]):
         recorder.refused("limit-reached", "POST", "/v1/tables", PLAIN, by=eve)

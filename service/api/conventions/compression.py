@@ -9,8 +9,9 @@ from typing import Final
 
 from flask import Flask, Response, request
 
+from service.api.call import present_call
 from service.api.conventions.responses import JsonResponse
-from service.api.parsing import present_notes, present_request
+from service.api.parsing import present_request
 
 MIN_COMPRESSED_BYTES: Final = 1024
 """Minimum size of a compressed answer; a smaller one fits into one packet without compression."""
@@ -42,7 +43,7 @@ def leave_uncompressed() -> None:
     The length of a compressed answer could reveal a secret that is next to text chosen by an
     attacker. Problems contain no secret, so they are compressed even then.
     """
-    present_notes().leave_uncompressed = True
+    present_call().is_secret = True
 
 
 def register_compression(app: Flask) -> None:
@@ -104,7 +105,7 @@ def _add_vary(response: Response) -> None:
 
 
 def _compressible(response: Response) -> bool:
-    if present_notes().get("leave_uncompressed") and response.status_code < HTTPStatus.BAD_REQUEST:
+    if present_call().is_secret and response.status_code < HTTPStatus.BAD_REQUEST:
         return False
     if isinstance(response, JsonResponse):
         return response.size >= MIN_COMPRESSED_BYTES

@@ -238,20 +238,22 @@ class Moves:
         game: UUID,
         body: Mapping[str, Any],
         *,
+        seat: Seat | None = None,
         expected: Expected = any_version,
         request: Idempotency | None = None,
     ) -> Answered:
         """
         Make a player's move and return the answer of api.md, section 4.
 
-        `body` is a validated move, with `auth` if its player signed it; `expected` returns
-        the versions in If-Match, of which one has to be current.
+        `body` is a validated move, with `auth` if its player signed it; `seat` is that of the
+        caller, if it was found already; `expected` returns the versions in If-Match, of which one
+        has to be current.
 
         Raises Refusal `not-found`, `not-seated`, `invalid-body`, `game-over`, `unknown-card`,
         `not-your-turn`, `rule-refused`, `limit-reached`, `rate-limited`, and those of
         `check_signature` and `Handler.handle`.
         """
-        seat = self.seat_of(caller, game)
+        seat = self.seat_of(caller, game) if seat is None else seat
         decision = partial(_played, seat=seat, body=body, expected=expected)
         try:
             return self._carried_out(caller, game, seat, decision, request, body.get("auth"))

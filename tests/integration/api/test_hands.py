@@ -237,7 +237,7 @@ def test_tar_files_have_parts_of_which_each_can_be_asked_for_again(ada: Person) 
         parts.append((address, answer.get_data()))
         link = re.fullmatch(r'<(.*)>; rel="next"', answer.headers.get("Link", ""))
         address = link[1] if link else ""
-    packed = [tarfile.open(fileobj=io.BytesIO(data)).getnames() for _, data in parts]  # noqa: SIM115
+    packed = [tarfile.open(fileobj=io.BytesIO(data)).getnames() for _, data in parts]  # noqa: SIM115 - in memory
     assert packed == [[f"{game}.shx" for game in games[n : n + 2]] for n in (0, 2, 4)]
     given_up(ada)
     assert ada.get(parts[1][0]).get_data() == parts[1][1]
