@@ -65,3 +65,27 @@ def test_a_sentence_is_the_same_on_the_pages_and_in_the_api(visits: Visits, lang
         [begun(sentence(code, values, voice)) for code, values in said]
         for voice in (named, numbered)
     ]
+
+
+STALEMATES = """async (ends) => {
+    const script = document.querySelector("script[type=module]").src;
+    const { stalemateText } = await import(script.replace("lobby.js", "captions.js"));
+    const view = (places) => ({ result: { reason: "stalemate", places }, seats: [0, 1, 2] });
+    const events = (types) => types.map((type) => ({ type }));
+    return ends.map(([places, types]) => stalemateText(view(places), events(types)));
+}"""
+
+
+def test_a_stalemate_has_its_reason(visits: Visits) -> None:
+    """All in play passed one after another; else the limit of turns was reached."""
+    end = ["game_ended", "game_sealed"]
+    late = ["turn_timed_out", "turn_passed"]
+    ends = [
+        ([], ["cards_played", "turn_passed", *late, "turn_passed", *end]),
+        ([2], ["cards_played", "turn_passed", "turn_passed", *end]),
+        ([], ["cards_played", "turn_passed", "turn_passed", *end]),
+        ([], ["turn_passed", "turn_passed", "cards_played", *end]),
+    ]
+    shown = visits.open("/").evaluate(STALEMATES, ends)
+    assert ["passed one after another" in text for text in shown] == [True, True, False, False]
+    assert ["limit of turns" in text for text in shown] == [False, False, True, True]

@@ -6,7 +6,7 @@ import re
 from typing import Any
 
 import pytest
-from playwright.sync_api import expect
+from playwright.sync_api import Dialog, expect
 
 from tests.client import Client
 from tests.running import Running
@@ -75,14 +75,23 @@ def test_a_block_from_the_lobby_hides_the_invitation_and_ends_in_the_dialog(
     body = {"ruleset": "leeds", "seats": ["me", "open"], "visibility": "private"}
     ada.call("POST", "/v1/tables", {**body, "invited": [him["id"]]})
     page = visits.open_as(him, "/", "desktop")
-    sure = [False, True]
-    page.on("dialog", lambda asked: asked.accept() if sure.pop(0) else asked.dismiss())
+    sure, said = [False, True, True], list[str]()
+
+    def answer(asked: Dialog) -> None:
+        said.append(asked.message)
+        if sure.pop(0):
+            asked.accept()
+        else:
+            asked.dismiss()
+
+    page.on("dialog", answer)
     page.get_by_role("button", name="Block", exact=True).click()
     expect(page.get_by_text("Ada invites you")).to_be_visible()
     client.token = him["token"]
     assert client.call("GET", "/v1/players/me/blocks").json["items"] == []
     page.get_by_role("button", name="Block", exact=True).click()
     expect(page.get_by_text("Ada invites you")).to_be_hidden()
+    assert said[2].startswith("Ada is blocked: no invitation will seat the two of you together.")
     page.get_by_role("button", name="You: Bob").click()
     page.get_by_text("Players you block").click()
     expect(page.get_by_role("dialog").get_by_text("Ada")).to_be_visible()

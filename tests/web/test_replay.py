@@ -754,6 +754,8 @@ def test_every_end_can_be_replayed(visits: Visits, name: str) -> None:
     page.locator(".result h2").wait_for()
     counts_not = page.locator(".result").get_by_text("does not count in the ratings")
     expect(counts_not).to_have_count(int(name.endswith("-aborted")))
+    reached = page.locator(".result").get_by_text("The limit of turns was reached")
+    expect(reached).to_have_count(int(name.endswith("-stalemate")))
 
 
 def test_at_the_end_each_seat_that_is_out_shows_its_place(visits: Visits) -> None:

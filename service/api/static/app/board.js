@@ -163,13 +163,15 @@ function openHand(seat, scene, small) {
  * @param {string} heading
  * @param {(seat: number) => string} [detail] what a seat did, in a few words
  * @param {(string | null)[]} [players] the id of each seat's player
+ * @param {string} [why] a sentence below the heading
  */
-export const outcome = ({ result, seats }, heading, detail, players) =>
+export const outcome = ({ result, seats }, heading, detail, players, why) =>
   h("div", { class: "result" }, [
     result && !result.places.length && result.shithead !== null
       ? h("p", { class: "person bagged", "aria-hidden": "true" }, [avatar(seats[result.shithead], players?.[result.shithead]), mark()])
       : null,
     h("h2", null, [heading]),
+    why ? h("p", null, [why]) : null,
     result
       ? h("ol", { class: "places" }, result.places.map((seat) =>
           h("li", { class: seat === result.shithead ? "last" : "" }, [

@@ -112,6 +112,20 @@ export function resultText(result, voice) {
   return t(name === t("you") ? `${key}.you` : key, { seat: name });
 }
 
+/**
+ * Return why a hand ended in a stalemate, empty for another end: all in play passed in a row, or the limit was reached.
+ *
+ * @param {Api["GameView"]} view
+ * @param {Api["Event"][]} events the last ones of the hand
+ */
+export function stalemateText({ result, seats }, events) {
+  if (result?.reason !== "stalemate") return "";
+  const acts = events.filter(({ type }) => !["game_ended", "game_sealed", "turn_timed_out"].includes(type)).reverse();
+  const other = acts.findIndex(({ type }) => type !== "turn_passed");
+  const passes = other < 0 ? acts.length : other;
+  return t(passes >= seats.length - result.places.length ? "result.stalemate.passed" : "result.stalemate.limit");
+}
+
 /** @param {Api["Move"]} move @param {Api["GameView"]} view @returns {string} a possible move in words, for its button */
 export function moveInWords(move, view) {
   const names = (/** @type {string[]} */ cards) => cards.map(brief).join(" ");

@@ -15,10 +15,11 @@ const invite = (table, player) => post(`/v1/tables/${table}/invitations/${player
 /** Decline an invitation, or withdraw it as the host. @param {string} table @param {string} player */
 export const endInvitation = (table, player) => post(`/v1/tables/${table}/invitations/${player}`, undefined, { method: "DELETE" });
 
-/** Block a player after a question; the player is not notified. @param {{id: string, name: string}} player */
+/** Block a player after a question, and confirm what that does; the player is not notified. @param {{id: string, name: string}} player */
 export async function block({ id, name }) {
   if (!confirm(t("block.sure", { name }))) return false;
   await post(`${BLOCKS}/${id}`, undefined, { method: "PUT" });
+  alert(t("block.done", { name }));
   return true;
 }
 

@@ -2,7 +2,7 @@
 
 import { identity, post } from "./api.js";
 import { middle, outcome, plaque, showSeats, sides, sizeClass } from "./board.js";
-import { caption, lastAction, lastFailure, marked, recentActions, resultText, seatName } from "./captions.js";
+import { caption, lastAction, lastFailure, marked, recentActions, resultText, seatName, stalemateText } from "./captions.js";
 import { asClock, secondsTo } from "./clock.js";
 import { nextDeal, nextText, playAgain } from "./company.js";
 import { announce, find, h, replace } from "./dom.js";
@@ -212,7 +212,7 @@ function result() {
   const { view } = game;
   const event = game.events.filter((one) => one.type === "game_aborted")[0];
   const heading = view.result ? resultText(view.result, voice()) : event ? caption(event, voice()) : t("did.game_aborted");
-  return outcome(view, heading, (seat) => detail(game.events, seat), players());
+  return outcome(view, heading, (seat) => detail(game.events, seat), players(), stalemateText(view, game.events));
 }
 
 function afterwards() {
