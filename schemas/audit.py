@@ -552,3 +552,20 @@ class ServerKeysSchema(Closed):
         ),
     )
     next = fields.String(allow_none=True, **described("always null"))
+
+
+class TimeStampSchema(Closed):
+    """The answer of a time-stamp authority for the text of a checkpoint."""
+
+    size = Integer(low=1, **described("the number of leaves of the checkpoint"))
+    authority = fields.String(**described("the address of the authority"))
+    at = time_field(**described("the time in the token; the authority's statement"))
+    text = fields.String(**described("the text of the checkpoint, over which the token is"))
+    answer = fields.String(**described("the TimeStampResp of RFC 3161 in DER, in base64"))
+
+
+class TimeStampsSchema(Closed):
+    """The newest time stamps of the public log."""
+
+    items = list_of(TimeStampSchema, "at most 100 time stamps, newest first")
+    next = fields.String(allow_none=True, **described("always null"))

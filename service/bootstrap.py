@@ -85,6 +85,7 @@ from service.public_log.signed_checkpoints import (
     SignedCheckpoints,
     signed_checkpoints,
 )
+from service.public_log.time_stamps import AUTHORITY, Authority, TimeStamping
 from service.public_log.witness_client import RemoteWitness, parse_witnesses
 from service.runtime.config import Settings
 from service.runtime.readiness import (
@@ -115,6 +116,7 @@ class Terms:
     idle_after: timedelta | None = None
     witnesses: Sequence[RemoteWitness] = ()
     witness_quorum: int = 0
+    authority: Authority | None = None
     erasure_list: Path | None = None
 
 
@@ -454,6 +456,9 @@ class Services:
             wal=ports.wal,
             own_keys=self.server_keys,
         )
+        self.time_stamping = TimeStamping(
+            store=ports.log_store, authority=terms.authority, now=self.world.now
+        )
         self.log_reader = LogReader(
             store=ports.log_store,
             keys=self.server_keys,
@@ -559,6 +564,7 @@ def terms_of(settings: Settings) -> Terms:
         idle_after=timedelta(days=days) if days else None,
         witnesses=parse_witnesses(settings.witnesses or ""),
         witness_quorum=settings.witness_quorum,
+        authority=settings.of(AUTHORITY),
         erasure_list=settings.erasure_list,
     )
 

@@ -42,7 +42,8 @@ REVOKE ALL ON
     disputes, dispute_referees, dispute_texts, dispute_bundles, dispute_findings,
     dispute_votes, notes, blocks, invitations, seeks, shuffled_decks, blind_choices, ratings,
     ratings_reached,
-    log_leaves, log_hashes, log_heads, log_cosignatures, log_damage, trail,
+    log_leaves, log_hashes, log_heads, log_cosignatures, log_time_stamps,
+    log_damage, trail,
     game_rows, table_rows, open_invitations, unused_players, availability, write_probes, applied_migrations,
     applied_files
 FROM PUBLIC, shithead_service, shithead_reader, shithead_auditor;
@@ -54,7 +55,8 @@ GRANT SELECT ON
     disputes, dispute_referees, dispute_texts, dispute_bundles, dispute_findings,
     dispute_votes, notes, blocks, invitations, seeks, shuffled_decks, blind_choices, ratings,
     ratings_reached,
-    log_leaves, log_hashes, log_heads, log_cosignatures, log_damage,
+    log_leaves, log_hashes, log_heads, log_cosignatures, log_time_stamps,
+    log_damage,
     game_rows, table_rows, open_invitations, availability, applied_migrations, applied_files
 TO shithead_service;
 
@@ -64,7 +66,8 @@ GRANT SELECT ON
     event_log, streams, events, archived, games, game_seats, readings, rulesets_custom
 TO shithead_auditor;
 
-GRANT SELECT ON log_leaves, log_hashes, log_heads, log_cosignatures TO shithead_reader, shithead_auditor;
+GRANT SELECT ON log_leaves, log_hashes, log_heads, log_cosignatures, log_time_stamps
+TO shithead_reader, shithead_auditor;
 
 GRANT SELECT ON trail TO shithead_auditor;
 
@@ -92,7 +95,9 @@ EXCEPTION
 END
 $$;
 
-REVOKE ALL ON FUNCTION append_log, sign_log_head, keep_cosignature, keep_log_damage, refuse_log_change FROM PUBLIC;
+REVOKE ALL ON FUNCTION
+    append_log, sign_log_head, keep_cosignature, keep_time_stamp, keep_log_damage, refuse_log_change
+FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION note_act, rename_player, purge_refusals, purge_players, hold_players
 FROM PUBLIC;
@@ -110,7 +115,8 @@ FROM PUBLIC;
 
 GRANT EXECUTE ON FUNCTION issue_token, end_token, note_token_use TO shithead_service;
 
-GRANT EXECUTE ON FUNCTION append_log, sign_log_head, keep_cosignature, keep_log_damage TO shithead_service;
+GRANT EXECUTE ON FUNCTION append_log, sign_log_head, keep_cosignature, keep_time_stamp, keep_log_damage
+TO shithead_service;
 
 REVOKE ALL ON FUNCTION query_times FROM PUBLIC;
 

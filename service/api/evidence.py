@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+from base64 import b64encode
 from collections.abc import Iterator
 from contextlib import contextmanager
 from tempfile import SpooledTemporaryFile
@@ -11,7 +12,7 @@ from uuid import UUID
 
 from flask import Response, request
 
-from schemas.audit import AuditSchema, ServerKeysSchema
+from schemas.audit import AuditSchema, ServerKeysSchema, TimeStampsSchema
 from schemas.games import AsQuery, LogProofQuery, ProfileQuery
 from service.api.call import required
 from service.api.connections import connections_from
@@ -26,6 +27,7 @@ from service.application.errors import Refusal, invalid, not_found
 from service.application.games.uploads import Upload
 from service.application.quotas import BY_EVENTS, LIGHT, Slots, Weight
 from service.replay.sentences import said
+from service.shx.canonical import format_time
 from service.shx.tlog.notes import from_text_field
 from service.shx.tlog.tiles import parse_tile
 
@@ -291,6 +293,9 @@ log = blueprint(
     "log", __name__, "The public log of all games, for witnesses, monitors and verifiers."
 )
 
+MAX_STAMPS = 100
+"""Time stamps in an answer: more than three months."""
+
 CHECKPOINT_SECONDS = 2
 """Seconds for which caches may answer with a stored checkpoint."""
 
@@ -315,6 +320,34 @@ def checkpoint(_call: Call) -> Response:
     if found is None:
         raise not_found("checkpoint")
     return shared(text_response(found), seconds=CHECKPOINT_SECONDS)
+
+
+@operation(
+    log,
+    "GET",
+    "/log/time-stamps",
+    answer=TimeStampsSchema,
+    token=Token.IGNORED,
+    weight=LIGHT,
+)
+def time_stamps(_call: Call) -> Response:
+    """
+    Return the newest tokens of the time-stamp authority (RFC 3161) that the operator named.
+
+    Each is over the text of a checkpoint. `openssl ts -verify -data TEXT -in ANSWER -CAfile …`
+    checks it, with a certificate that does not come from this server.
+    """
+    items = [
+        {
+            "size": stamp.size,
+            "authority": stamp.authority,
+            "at": format_time(stamp.at),
+            "text": text,
+            "answer": b64encode(stamp.answer).decode(),
+        }
+        for stamp, text in services().log.stamps(MAX_STAMPS)
+    ]
+    return shared(json_response(page(items, None)))
 
 
 @operation(

@@ -267,7 +267,7 @@ def settings_page() -> tuple[SettingsSection, ...]:
     for one in settings_of(FEATURES):
         row = Described(
             variable=variable(one.name),
-            default=_text(one.default),
+            default="none" if one.default is None else _text(one.default),
             unit=one.unit,
             effect=one.effect,
         )

@@ -10,7 +10,8 @@ from service.api.evidence import log
 from service.application.quotas import Slice
 from service.bootstrap import Services
 from service.feature import Feature, Sweep, Work
-from service.features.sweeping import MINUTE
+from service.features.sweeping import HOUR, MINUTE
+from service.public_log.time_stamps import AUTHORITY, TIMEOUT
 from service.runtime.telemetry import LOG_DAMAGED, WITNESS_SET_BACK
 
 _log = structlog.get_logger("sweeper")
@@ -46,6 +47,23 @@ def reread(services: Services) -> Work:
     return work
 
 
+def time_stamps(services: Services) -> Work:
+    """
+    Have the newest checkpoint stamped if that is due.
+
+    An authority that fails ends the slice, so that the pause grows; nothing else waits for it.
+    """
+    stamping = services.time_stamping
+
+    def work(_part: Slice) -> int:
+        made = stamping.stamp()
+        if made is not None:
+            _log.info("time stamp", authority=made.authority, leaves=made.size)
+        return 0
+
+    return work
+
+
 PUBLIC_LOG: Final = Feature(
     name="log",
     operations=(log,),
@@ -58,6 +76,15 @@ PUBLIC_LOG: Final = Feature(
             longest_pause=10 * MINUTE,
             begin=reread,
         ),
+        Sweep(
+            name="time stamps",
+            period=5 * MINUTE,
+            seconds=TIMEOUT + 1,
+            rows=1,
+            longest_pause=6 * HOUR,
+            begin=time_stamps,
+        ),
     ),
+    settings=(AUTHORITY,),
     metrics=(LOG_DAMAGED, WITNESS_SET_BACK),
 )

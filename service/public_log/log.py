@@ -9,7 +9,7 @@ from typing import Final, Protocol
 from uuid import UUID
 
 from service.shx.restores import Restore, restore_in
-from service.shx.tlog.notes import MAX_SIGNATURES
+from service.shx.tlog.notes import MAX_SIGNATURES, parse_note
 from service.shx.tlog.tiles import Tile, TiledTree, write_entries
 from service.shx.tlog.tree import TlogProof
 
@@ -24,6 +24,15 @@ class PublicLog:
         """Return the newest checkpoint with the cosignatures of witnesses."""
         published = self._store.published()
         return None if published is None else published.checkpoint
+
+    def stamps(self, limit: int) -> list[tuple[StampedHead, str]]:
+        """Return the newest stamped checkpoints, each with the text that its token is over."""
+        found = []
+        for stamp in self._store.stamped(limit):
+            [head] = self._store.heads(stamp.size - 1, stamp.size)
+            if head.note is not None:
+                found.append((stamp, parse_note(head.note).text))
+        return found
 
     def tile(self, tile: Tile) -> bytes | None:
         """
@@ -102,6 +111,17 @@ class SignedHead:
         own = self.note.rpartition(b"\n\n")[2].count(b"\n")
         room = max(0, MAX_SIGNATURES - own)
         return self.note + "".join(self.cosignatures[:room]).encode()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StampedHead:
+    """The answer of a time-stamp authority for the text of a checkpoint."""
+
+    size: int
+    authority: str  # its address
+    at: datetime  # the time in the token
+    added_at: datetime
+    answer: bytes  # a TimeStampResp in DER
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -196,6 +216,15 @@ class LogStore(Protocol):
 
     def heads(self, above: int, end: int) -> Sequence[Head]:
         """Return the trees of more than `above` leaves, up to `end`, the smallest first."""
+
+    def stamped(self, limit: int) -> Sequence[StampedHead]:
+        """Return the newest stamped checkpoints."""
+
+    def keep_stamp(self, stamp: StampedHead) -> None:
+        """Store the token of a checkpoint, unless it has one of this authority."""
+
+    def newest_dispute(self) -> datetime | None:
+        """Return when the newest running dispute was opened; None without one."""
 
     def damage(self) -> Sequence[Damage]:
         """Return all damage that is stored, by part and place."""

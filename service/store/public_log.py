@@ -19,6 +19,7 @@ from service.public_log.log import (
     Leaf,
     LogMoved,
     SignedHead,
+    StampedHead,
     WaitingGame,
 )
 from service.shx.tlog.tiles import Tile
@@ -140,6 +141,25 @@ class PostgresLog:
         """Return the trees of more than `above` leaves, up to `end`, the smallest first."""
         rows = self._database.fetch("log_heads_between", above, end)
         return [Head(size=size, root=root, note=note) for size, root, note in rows]
+
+    def stamped(self, limit: int) -> Sequence[StampedHead]:
+        """Return the newest stamped checkpoints."""
+        rows = self._database.fetch("log_stamped", limit)
+        return [
+            StampedHead(size=size, authority=by, at=at, added_at=added, answer=bytes(answer))
+            for size, by, at, added, answer in rows
+        ]
+
+    def keep_stamp(self, stamp: StampedHead) -> None:
+        """Store the token of a checkpoint, unless it has one of this authority."""
+        self._database.change(
+            "keep_time_stamp", stamp.size, stamp.authority, stamp.at, stamp.added_at, stamp.answer
+        )
+
+    def newest_dispute(self) -> datetime | None:
+        """Return when the newest running dispute was opened; None without one."""
+        [(opened,)] = self._database.fetch("log_newest_dispute")
+        return opened if isinstance(opened, datetime) else None
 
     def damage(self) -> Sequence[Damage]:
         """Return all damage that is stored, by part and place."""

@@ -33,3 +33,8 @@ CREATE OR REPLACE TRIGGER log_cosignatures_never_change
     BEFORE UPDATE OR DELETE OR TRUNCATE ON log_cosignatures
     FOR EACH STATEMENT EXECUTE FUNCTION refuse_log_change();
 ALTER TABLE log_cosignatures ENABLE ALWAYS TRIGGER log_cosignatures_never_change;
+
+CREATE OR REPLACE TRIGGER log_time_stamps_never_change
+    BEFORE UPDATE OR DELETE OR TRUNCATE ON log_time_stamps
+    FOR EACH STATEMENT EXECUTE FUNCTION refuse_log_change();
+ALTER TABLE log_time_stamps ENABLE ALWAYS TRIGGER log_time_stamps_never_change;

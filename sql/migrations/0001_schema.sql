@@ -803,6 +803,23 @@ COMMENT ON TABLE log_cosignatures IS
 COMMENT ON COLUMN log_cosignatures.witness IS 'its key: name+id+key';
 COMMENT ON COLUMN log_cosignatures.line IS 'the signature line';
 
+CREATE TABLE log_time_stamps (
+    size        bigint       NOT NULL,
+    authority   text         NOT NULL,
+    stamped_at  timestamptz  NOT NULL,
+    added_at    timestamptz  NOT NULL,
+    answer      bytea        NOT NULL,
+    CONSTRAINT log_time_stamps_pkey PRIMARY KEY (size, authority),
+    CONSTRAINT log_time_stamps_authority_length CHECK (length(authority) <= 500),
+    CONSTRAINT log_time_stamps_are_small CHECK (octet_length(answer) <= 32768)
+);
+COMMENT ON TABLE log_time_stamps IS
+    'Answers of a time-stamp authority (RFC 3161) over the text of a checkpoint: one a day, and one '
+    'after a dispute was opened, with at least five minutes between two.';
+COMMENT ON COLUMN log_time_stamps.authority IS 'its address';
+COMMENT ON COLUMN log_time_stamps.stamped_at IS 'the time in the token';
+COMMENT ON COLUMN log_time_stamps.answer IS 'a TimeStampResp in DER';
+
 CREATE TABLE log_damage (
     part      text         NOT NULL,
     place     text         NOT NULL,

@@ -166,3 +166,17 @@ SELECT part, place, reason FROM log_damage ORDER BY part, place
 -- keep_log_damage: replace what is known of the damage in a part of the public log.
 -- $1 part, $2 the places and reasons
 SELECT keep_log_damage($1::text, $2::jsonb)
+
+-- log_stamped: the newest checkpoints with a time-stamp token.
+-- $1 row limit
+SELECT size, authority, stamped_at, added_at, answer
+FROM log_time_stamps
+ORDER BY size DESC, authority
+LIMIT $1::bigint
+
+-- keep_time_stamp: store the answer of a time-stamp authority for a checkpoint.
+-- $1 size, $2 authority, $3 time in the token, $4 now, $5 answer
+SELECT keep_time_stamp($1::bigint, $2::text, $3::timestamptz, $4::timestamptz, $5::bytea)
+
+-- log_newest_dispute: when the newest running dispute was opened; null without one.
+SELECT max(opened_at) FROM disputes WHERE state <> 'final'

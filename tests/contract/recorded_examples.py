@@ -406,6 +406,7 @@ def _after_the_seal(recorder: Recorder, people: dict[str, Any], game: str) -> No
     _verify_in_parts(recorder, lines, game)
     recorder.done("GET", "/v1/keys")
     recorder.done("GET", "/v1/log/checkpoint")
+    recorder.done("GET", "/v1/log/time-stamps")
     recorder.done("GET", f"/v1/log/proof?game={game.rpartition('/')[2]}")
     recorder.done("GET", "/v1/log/tile/0/000.p/3")
     recorder.done("GET", "/v1/statistics/shuffles")

@@ -43,6 +43,7 @@ ON_ONE_SERVER = {
     "log_hashes": "the public log",
     "log_heads": "the public log",
     "log_cosignatures": "the public log",
+    "log_time_stamps": "the public log",
     "log_damage": "the public log",
     "trail": "the operator log has one order",
     "ratings": "follow from the hands in the order of the public log",

@@ -19,7 +19,10 @@ from tests.streams import append, bot, commit, new_game, person, register
 
 Connection = psycopg.Connection[tuple[Any, ...]]
 NOT_ALLOWED = "42501"
-LOG_TABLES = ("log_leaves", "log_hashes", "log_heads", "log_cosignatures")
+LOG_TABLES = (
+    *("log_leaves", "log_hashes", "log_heads", "log_cosignatures"),
+    "log_time_stamps",
+)
 TABLES = (
     *("streams", "events", "archived", "secrets", "answers", "outbox", "players", "tokens"),
     "games",
@@ -162,6 +165,7 @@ WITH_A_STOLEN_CONNECTION = {
     "adds rows of its own, and changes nobody's": (
         *("create_player", "save_ruleset", "save_ruleset_within", "record_attempt"),
         *("record_reading", "keep_facts", "note_token_use", "keep_cosignature"),
+        "keep_time_stamp",
     ),
     "replaces what is computed from the public log": ("keep_ratings",),
     "says that the stored log is damaged, or hides it until it is read again": ("keep_log_damage",),

@@ -27,6 +27,7 @@ PLACES = {
         "log_hashes",
         "log_heads",
         "log_cosignatures",
+        "log_time_stamps",
         "log_damage",
         "outbox",
         "write_probes",

@@ -16,6 +16,7 @@ from service.public_log.log import (
     Leaf,
     LogMoved,
     SignedHead,
+    StampedHead,
     WaitingGame,
 )
 from service.shx.tlog.tiles import Tile
@@ -33,6 +34,8 @@ class MemoryLog:
         self._heads = {0: Head(size=0, root=root(()), note=None)}
         self._lines: dict[tuple[int, str], str] = {}
         self._damage: dict[str, Sequence[Damage]] = {}
+        self._stamps: list[StampedHead] = []
+        self.disputed_at: datetime | None = None
 
     def request(self, game: UUID, version: int, head: bytes) -> None:
         """Request a leaf for a head of a game."""
@@ -95,6 +98,15 @@ class MemoryLog:
 
     def heads(self, above: int, end: int) -> Sequence[Head]:
         return [head for size, head in sorted(self._heads.items()) if above < size <= end]
+
+    def stamped(self, limit: int) -> Sequence[StampedHead]:
+        return self._stamps[: -limit - 1 : -1]
+
+    def keep_stamp(self, stamp: StampedHead) -> None:
+        self._stamps.append(stamp)
+
+    def newest_dispute(self) -> datetime | None:
+        return self.disputed_at
 
     def damage(self) -> Sequence[Damage]:
         return [one for part in sorted(self._damage) for one in self._damage[part]]

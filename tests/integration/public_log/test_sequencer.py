@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import UTC, datetime
 from typing import Any
 from uuid import UUID, uuid4
 
@@ -9,7 +10,7 @@ import psycopg
 import pytest
 from psycopg.types.json import Jsonb
 
-from service.public_log.log import Batch, Leaf, LogMoved, PublicLog
+from service.public_log.log import Batch, Leaf, LogMoved, PublicLog, StampedHead
 from service.public_log.sequencer import LogBroken
 from service.shx.receipts import check_receipt, parse_receipt_body
 from service.shx.tlog.checkpoint import Checkpoint, sign_checkpoint
@@ -217,6 +218,8 @@ CHANGES = (
     "TRUNCATE log_heads",
     "DELETE FROM log_cosignatures",
     "UPDATE log_cosignatures SET line = ''",
+    "DELETE FROM log_time_stamps",
+    "UPDATE log_time_stamps SET answer = ''",
 )
 
 
@@ -227,6 +230,8 @@ def test_the_owner_cannot_delete_or_change_leaves(
     add_games(database, 2)
     sequencer_of(store).run_once()
     store.keep_cosignature(2, "w", "line\n")
+    now = datetime.now(UTC)
+    store.keep_stamp(StampedHead(size=2, authority="a", at=now, added_at=now, answer=b"x"))
     with psycopg.connect(database_url, autocommit=True) as owner:
         owner.execute(f"SET session_replication_role = {role}".encode())
         for change in CHANGES:
