@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+from importlib import import_module
 from pathlib import Path
 from typing import Any, Final
 
@@ -80,10 +81,9 @@ def read_token(answer: bytes, text: str, roots: Sequence[Certificate], nonce: in
 
 def _client() -> Any:
     try:
-        import rfc3161_client  # an extra, which only operators with an authority need
+        return import_module("rfc3161_client")  # an extra, which few operators need
     except ImportError:
         raise StampRefused('needs: pip install "shithead[stamps]"') from None
-    return rfc3161_client
 
 
 class TimeStamping:
