@@ -277,7 +277,7 @@ function request(part) {
 /** @param {Log} log @param {number} at @returns {string} the event as a sentence */
 function sentenceOf(log, at) {
   const event = log.events[at];
-  return event ? caption(/** @type {any} */ (event), { who, aloud: true }) : t("page.unreadable");
+  return event ? begun(caption(/** @type {any} */ (event), { who, aloud: true })) : t("page.unreadable");
 }
 
 /** @param {Uint8Array} line */
