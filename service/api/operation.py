@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from functools import partial, wraps
+from functools import partial
 from http import HTTPStatus
 from typing import Any, TypeVar, assert_never
 
@@ -34,7 +34,7 @@ from service.api.conventions.media_types import (
 from service.api.conventions.responses import with_location
 from service.api.limits import limits_of
 from service.api.parsing import PATH_PARAMETER
-from service.api.steps import Admits, Repeats, Spec, Token, answered_by, may_be_missing
+from service.api.steps import Admits, Repeats, Spec, Token, answering, may_be_missing
 from service.application.quotas import Weight
 from service.store.replica import from_replica
 
@@ -210,11 +210,8 @@ def operation(
     )
 
     def decorate(view: F) -> F:
-        @wraps(view)
-        def answer_request(**path: Any) -> Response:
-            return finished(answered_by(view, spec, path))
-
         blueprint.weights[view.__name__] = weight
+        answer_request = answering(view, spec, finished)
         answered = from_replica()(answer_request) if replica else answer_request
         described["x-limits"] = limits_of(weight, has_player=token is not Token.IGNORED)
         if body is not None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from enum import Enum
+from functools import wraps
 from http import HTTPStatus
 from types import MappingProxyType
 from typing import Any, Final
@@ -169,7 +170,19 @@ decides and commits. No step does work for a caller whom an earlier one could re
 """
 
 
-def answered_by(view: Callable[..., Response], spec: Spec, path: dict[str, Any]) -> Response:
+def answering(
+    view: Callable[..., Response], spec: Spec, finished: Callable[[Response], Response]
+) -> Callable[..., Response]:
+    """Return the function that answers a request to an operation with a finished answer."""
+
+    @wraps(view)
+    def answer_request(**path: Any) -> Response:
+        return finished(_answered(view, spec, path))
+
+    return answer_request
+
+
+def _answered(view: Callable[..., Response], spec: Spec, path: dict[str, Any]) -> Response:
     """Return the answer of an operation to the present request; raises Refusal."""
     call = present_call()
     for step in FINAL_STEPS:
