@@ -17,6 +17,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeRemaini
 from rich.progress import Progress as Bars
 
 from service.cli.statuses import ReadPath
+from service.shx.time_stamps import read_certificates
 from service.shx.tlog.checkpoint import CosignatureVerifier
 from service.verify.evidence import BadEvidence, PublicKeys, parse_keys, parse_seat_keys
 from service.verify.files import MANY, VerifyOptions, main_verify
@@ -173,6 +174,17 @@ def _witness_keys(
     return keys.witnesses
 
 
+def _certificates(_context: click.Context, _option: click.Parameter, value: Path | None) -> bytes:
+    """Return the content of a file of certificates; raises BadParameter if it has none."""
+    try:
+        content = b"" if value is None else value.read_bytes()
+        if value is not None:
+            read_certificates(content)
+    except (OSError, ValueError):
+        raise click.BadParameter(f"{value} has no readable certificates") from None
+    return content
+
+
 @click.command(short_help="Check the evidence of a game, offline.")
 @click.argument("files", nargs=-1, metavar="FILE...", type=click.Path(path_type=Path))
 @click.option(
@@ -213,6 +225,14 @@ def _witness_keys(
     help="How many of these witnesses must have cosigned.  [default: all]",
 )
 @click.option(
+    "--time-stamp-certificate",
+    "authorities",
+    metavar="FILE",
+    type=ReadPath(file=True),
+    callback=_certificates,
+    help="Root certificates (PEM) of a time-stamp authority, to which the time stamp must lead.",
+)
+@click.option(
     "--budget",
     type=click.FloatRange(min=0, min_open=True),
     metavar="SECONDS",
@@ -242,6 +262,7 @@ def verify(
     witnessed: bool,
     witness_keys: tuple[CosignatureVerifier, ...],
     quorum: int | None,
+    authorities: bytes,
     budget: float | None,
     as_json: bool,
     html: Path | None,
@@ -329,6 +350,7 @@ def verify(
         witnessed=witnessed,
         keys=replace(outside.keys, witnesses=witness_keys),
         quorum=quorum,
+        authorities=authorities,
         budget=budget,
         as_json=as_json,
         html=html,

@@ -8,6 +8,7 @@ from datetime import datetime
 from typing import Final, Protocol
 from uuid import UUID
 
+from service.shx.bundle import STAMP, STAMPED
 from service.shx.restores import Restore, restore_in
 from service.shx.tlog.notes import MAX_SIGNATURES, parse_note
 from service.shx.tlog.tiles import Tile, TiledTree, write_entries
@@ -68,6 +69,23 @@ class PublicLog:
             return None
         head = self._store.early_head(leaf.index) or published
         return self._proof(leaf, head)
+
+    def stamp(self, game: UUID, *, version: int) -> dict[str, bytes]:
+        """
+        Return the files of a bundle with the first time stamp over a game's last leaf.
+
+        None of them if no stamped tree has the leaf of this version.
+        """
+        published = self._store.published()
+        leaf = published and self._store.leaf_of(game, size=published.size)
+        stamp = self._store.stamp_over(leaf.index) if leaf else None
+        if not leaf or leaf.version != version or stamp is None:
+            return {}
+        [head] = self._store.heads(stamp.size - 1, stamp.size)
+        if head.note is None:
+            return {}
+        signed = SignedHead(size=head.size, root=head.root, note=head.note, cosignatures=())
+        return {STAMPED: self._proof(leaf, signed), STAMP: stamp.answer}
 
     def _proof(self, leaf: Leaf, head: SignedHead) -> bytes:
         tree = TiledTree(head.size, self._store.hashes)
@@ -222,6 +240,9 @@ class LogStore(Protocol):
 
     def keep_stamp(self, stamp: StampedHead) -> None:
         """Store the token of a checkpoint, unless it has one of this authority."""
+
+    def stamp_over(self, index: int) -> StampedHead | None:
+        """Return the stamp of the smallest stamped tree that has a leaf; None without one."""
 
     def newest_dispute(self) -> datetime | None:
         """Return when the newest running dispute was opened; None without one."""

@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import datetime, timedelta
-from importlib import import_module
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
-from cryptography.x509 import Certificate, load_pem_x509_certificates
+from cryptography.x509 import Certificate
 
 from service.public_log.log import LogStore, StampedHead
 from service.runtime.config import Setting
 from service.runtime.http_client import CallFailed, call
+from service.shx.time_stamps import StampRefused, client_library, read_certificates, read_token
 from service.shx.tlog.notes import parse_note
 
 TIMEOUT: Final = 5.0
@@ -37,19 +37,15 @@ class Authority:
     roots: tuple[Certificate, ...]
 
 
-class StampRefused(Exception):
-    """An authority gave no token that can be stored; asked again after a growing pause."""
-
-
 def _authority(value: str) -> Authority:
     url, _, path = value.partition(" ")
     if not url.startswith(("https://", "http://")) or not path.startswith("/"):
         raise ValueError("is not `https://authority /path/to/certificates.pem`")
     try:
-        roots = load_pem_x509_certificates(Path(path).read_bytes())
+        roots = read_certificates(Path(path).read_bytes())
     except (OSError, ValueError):
         raise ValueError(f"names no readable certificates: {path}") from None
-    return Authority(url=url, roots=tuple(roots))
+    return Authority(url=url, roots=roots)
 
 
 AUTHORITY: Final[Setting[Authority | None]] = Setting(
@@ -60,30 +56,6 @@ AUTHORITY: Final[Setting[Authority | None]] = Setting(
     unit="`url path`",
     effect="Authority (RFC 3161) that stamps the log once a day, and the file of its certificates",
 )
-
-
-def read_token(answer: bytes, text: str, roots: Sequence[Certificate], nonce: int) -> datetime:
-    """
-    Return the time in an authority's answer to a request for a text, after all checks.
-
-    Raises StampRefused with the reason.
-    """
-    client = _client()
-    try:
-        token = client.decode_timestamp_response(answer)
-        builder = client.VerifierBuilder(roots=list(roots), nonce=nonce)
-        builder.build().verify_message(token, text.encode())
-        time: datetime = token.tst_info.gen_time
-    except (ValueError, client.VerificationError) as error:
-        raise StampRefused(f"no valid token: {error}") from None
-    return time
-
-
-def _client() -> Any:
-    try:
-        return import_module("rfc3161_client")  # an extra, which few operators need
-    except ImportError:
-        raise StampRefused('needs: pip install "shithead[stamps]"') from None
 
 
 class TimeStamping:
@@ -140,7 +112,7 @@ class TimeStamping:
 
 def ask(authority: Authority, text: str) -> tuple[bytes, datetime]:
     """Return an authority's answer for a text, and the time in it; raises StampRefused."""
-    client = _client()
+    client = client_library()
     builder = client.TimestampRequestBuilder(
         data=text.encode(), hash_algorithm=client.HashAlgorithm.SHA256
     )

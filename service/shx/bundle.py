@@ -40,6 +40,8 @@ __all__ = [
     "OPENINGS",
     "PROOF",
     "REFUSALS",
+    "STAMP",
+    "STAMPED",
     "Bundle",
     "NotABundle",
     "read_bundle",
@@ -50,6 +52,8 @@ __all__ = [
 MANIFEST: Final = "manifest.json"
 EVENTS: Final = "events.jsonl"
 PROOF: Final = "log/proof.tlog-proof"
+STAMPED: Final = "log/stamped.tlog-proof"
+STAMP: Final = "log/stamped.tsr"
 OPENINGS: Final = "openings.json"
 REFUSALS: Final = "refusals.jsonl"
 
@@ -255,7 +259,8 @@ def _lines(data: bytes) -> tuple[bytes, ...]:
 
 
 def _is_permitted(name: str) -> bool:
-    known = name in (PROOF, OPENINGS, REFUSALS) or _FOLDERS.fullmatch(name) is not None
+    single = name in (PROOF, STAMPED, STAMP, OPENINGS, REFUSALS)
+    known = single or _FOLDERS.fullmatch(name) is not None
     return known and is_plain_name(name)
 
 

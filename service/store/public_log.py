@@ -156,6 +156,12 @@ class PostgresLog:
             "keep_time_stamp", stamp.size, stamp.authority, stamp.at, stamp.added_at, stamp.answer
         )
 
+    def stamp_over(self, index: int) -> StampedHead | None:
+        """Return the stamp of the smallest stamped tree that has a leaf; None without one."""
+        for size, by, at, added, answer in self._database.fetch("log_stamp_over", index):
+            return StampedHead(size=size, authority=by, at=at, added_at=added, answer=bytes(answer))
+        return None
+
     def newest_dispute(self) -> datetime | None:
         """Return when the newest running dispute was opened; None without one."""
         [(opened,)] = self._database.fetch("log_newest_dispute")

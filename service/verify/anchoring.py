@@ -10,6 +10,7 @@ from typing import Final
 from service.replay.sentences import Sentence
 from service.shx.canonical import RecordError
 from service.shx.receipts import parse_receipt_body, receipt_body
+from service.shx.time_stamps import StampRefused, read_certificates, read_token
 from service.shx.tlog.checkpoint import (
     Checkpoint,
     CosignatureVerifier,
@@ -45,7 +46,42 @@ class Policy:
     required: bool  # with too few cosignatures the result is MISSING, else NOT_APPLICABLE
 
 
-def check_anchor(log: Log, proof: bytes | None, trust: Trust, position: Position) -> Answer:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TimeStamp:
+    """The answer of a time-stamp authority in a bundle, the proof that leads to what it is over."""
+
+    proof: bytes | None = None
+    answer: bytes | None = None
+    roots: bytes = b""  # certificates (PEM)
+
+    def note(self, log: Log) -> tuple[Sentence, ...]:
+        """
+        Return what the token shows; nothing without one.
+
+        Raises Failed for one that does not hold, or leads to none of the named certificates.
+        """
+        if self.answer is None or self.proof is None:
+            return ()
+        if not self.roots:
+            return (Sentence(code="stamp.unchecked"),)
+        parsed, seq = _anchored(log, self.proof, (), Position())
+        try:
+            text, roots = parse_note(parsed.checkpoint).text, read_certificates(self.roots)
+            time = read_token(self.answer, text, roots)
+        except StampRefused as refused:
+            weight, detail = EvidenceWeight.NOTHING, str(refused)
+            raise Failed(None, "anchor.stamp", weight=weight, detail=detail) from None
+        values: dict[str, int | str] = {"seq": seq, "since": f"{time:%Y-%m-%dT%H:%M:%SZ}"}
+        return (Sentence(code="stamp.signed", values=values),)
+
+
+def check_anchor(
+    log: Log,
+    proof: bytes | None,
+    trust: Trust,
+    position: Position,
+    stamp: TimeStamp = TimeStamp(),
+) -> Answer:
     """
     Check that the log proof leads to a checkpoint signed with a trusted server key.
 
@@ -65,11 +101,12 @@ def check_anchor(log: Log, proof: bytes | None, trust: Trust, position: Position
     except RecordError as error:
         weight, detail = EvidenceWeight.NOTHING, error.detail
         raise Failed(seq, "anchor.signature", weight=weight, detail=detail) from None
+    stamped = stamp.note(log)
     position.signed = [seq]
     up_to = Sentence(code="anchor.up_to", values={"seq": seq})
     return Answer(
         reach=seq,
-        notes=(up_to,) if seq < log.end else (),
+        notes=(*((up_to,) if seq < log.end else ()), *stamped),
         remarks=trust.remarks(log, [(seq, signers)]),
     )
 

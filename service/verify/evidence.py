@@ -69,6 +69,7 @@ class OutsideEvidence:
     witnessed: bool = False  # whether cosignatures of witnesses are required
     witness_keys: tuple[CosignatureVerifier, ...] = ()
     quorum: int | None = None  # number of witnesses that must have cosigned; None: all
+    authorities: bytes = b""  # certificates (PEM) to which a time stamp has to lead
     others: tuple[Bundle, ...] = ()  # further logs of the same table
 
 

@@ -72,6 +72,7 @@ class VerifyOptions:
     witnessed: bool = False
     keys: PublicKeys = field(default_factory=PublicKeys)
     quorum: int | None = None
+    authorities: bytes = b""  # certificates (PEM) of a time-stamp authority
     receipts: Sequence[Path] = ()
     seat_keys: Mapping[int, str] = field(default_factory=dict)
     key_changes: Sequence[Path] = ()
@@ -342,6 +343,7 @@ def evidence_of(options: VerifyOptions) -> tuple[OutsideEvidence, list[bytes]]:
         witnessed=options.witnessed or bool(options.keys.witnesses),
         witness_keys=options.keys.witnesses,
         quorum=options.quorum,
+        authorities=options.authorities,
     )
     return outside, [contents(path) for path in options.proofs]
 

@@ -11,10 +11,10 @@ from types import FrameType
 from typing import Any, Final, TypeVar
 
 from service.replay.sentences import Sentence, Values
-from service.shx.bundle import OPENINGS, PROOF, Bundle
+from service.shx.bundle import OPENINGS, PROOF, STAMP, STAMPED, Bundle
 from service.shx.canonical import MAX_LINE, RecordError, parse
 from service.shx.validators import OPENING, each
-from service.verify.anchoring import Policy, check_anchor, check_witness
+from service.verify.anchoring import Policy, TimeStamp, check_anchor, check_witness
 from service.verify.claims import explanations_of
 from service.verify.custody import check_custody, check_deal, check_hidden, positions_obtained
 from service.verify.evidence import OutsideEvidence
@@ -174,6 +174,9 @@ def _runs(
     proof = bundle.files.get(PROOF) if outside.proof is None else outside.proof
     policy = Policy(keys=outside.witness_keys, quorum=outside.quorum, required=outside.witnessed)
     trust = Trust(keys=outside.server_keys, listed=outside.listed, restores=outside.restores)
+    stamp = TimeStamp(
+        proof=bundle.files.get(STAMPED), answer=bundle.files.get(STAMP), roots=outside.authorities
+    )
     own = {bundle.files[name]: name for name in sorted(bundle.files)}
     notes = Notes(
         supplied=outside.receipts, bundled=bundle.receipts, files={**own, **outside.files}
@@ -193,7 +196,7 @@ def _runs(
             log, outside.seat_keys, outside.key_changes, at
         ),
         Check.RECEIPTS: lambda at: check_receipts(log, notes, trust, at),
-        Check.ANCHOR: lambda at: check_anchor(log, proof, trust, at),
+        Check.ANCHOR: lambda at: check_anchor(log, proof, trust, at, stamp),
         Check.WITNESS: lambda at: check_witness(log, proof, policy, at),
         Check.SEAL: lambda at: check_seal(log, bundle, at),
         Check.SEQUENCE: sequence,

@@ -174,6 +174,14 @@ FROM log_time_stamps
 ORDER BY size DESC, authority
 LIMIT $1::bigint
 
+-- log_stamp_over: the smallest stamped checkpoint that has a leaf.
+-- $1 index of the leaf
+SELECT size, authority, stamped_at, added_at, answer
+FROM log_time_stamps
+WHERE size > $1::bigint
+ORDER BY size, authority
+LIMIT 1
+
 -- keep_time_stamp: store the answer of a time-stamp authority for a checkpoint.
 -- $1 size, $2 authority, $3 time in the token, $4 now, $5 answer
 SELECT keep_time_stamp($1::bigint, $2::text, $3::timestamptz, $4::timestamptz, $5::bytea)

@@ -17,7 +17,7 @@ import pytest
 from playwright.sync_api import FilePayload, Page, Route, expect
 
 from service.shx.archives import read_zip
-from service.shx.bundle import PROOF, write_bundle
+from service.shx.bundle import PROOF, STAMP, STAMPED, write_bundle
 from service.shx.tlog.checkpoint import Cosigner
 from service.shx.tlog.notes import NoteSigner
 from service.verify.finding import Check
@@ -125,6 +125,9 @@ def test_the_key_of_the_server_is_offered_with_what_it_proves(visits: Visits) ->
     box.check()
     expect(page.locator("#check-anchor")).to_have_class("pass")
     expect(page.locator("#verdict h2")).to_have_text(INTACT)
+    stamped = {PROOF: proof(), STAMPED: proof(), STAMP: b"a token"}
+    choose_file(page, "game.shx", write_bundle(LINES, files=stamped))
+    expect(page.locator("#check-anchor.pass .reason")).to_contain_text("was not checked here")
     amber = page.locator("#checks .missing:not(.absent)")
     expect(amber).to_have_count(0)
     choose_file(page, "game.shx", write_bundle(LINES))

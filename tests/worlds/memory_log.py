@@ -105,6 +105,10 @@ class MemoryLog:
     def keep_stamp(self, stamp: StampedHead) -> None:
         self._stamps.append(stamp)
 
+    def stamp_over(self, index: int) -> StampedHead | None:
+        later = [stamp for stamp in self._stamps if stamp.size > index]
+        return min(later, key=lambda stamp: stamp.size, default=None)
+
     def newest_dispute(self) -> datetime | None:
         return self.disputed_at
 

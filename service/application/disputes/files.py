@@ -99,6 +99,7 @@ class DisputeFiles:
         """
         proof = self.log.proof(entry.record.identity, version=version)
         files = {} if proof is None else {PROOF: proof}
+        files |= self.log.stamp(entry.record.identity, version=version)
         return {**files, **self.refusals.file(entry.record)}
 
     def frozen(self, entry: GameEntry) -> bytes:

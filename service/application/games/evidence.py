@@ -83,6 +83,7 @@ class Evidence:
         proof = self.log.proof(record.identity, version=record.version)
         if proof is not None:
             files[PROOF] = proof
+        files |= self.log.stamp(record.identity, version=record.version)
         return {**files, **self.refusals.file(record)}
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import subprocess
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
@@ -21,11 +21,17 @@ from service.public_log.time_stamps import (
     EACH,
     TIMEOUT,
     Authority,
-    StampRefused,
     TimeStamping,
 )
+from service.shx.bundle import PROOF, STAMP, STAMPED, Bundle
+from service.shx.receipts import parse_receipt_body
+from service.shx.time_stamps import StampRefused
 from service.shx.tlog.notes import parse_note
+from service.verify.evidence import OutsideEvidence
+from service.verify.finding import Check, Finding, Result
+from service.verify.verify import verify_bundle
 from tests.malformed import CUT, DEEP, ICY, malformed
+from tests.unit.verify.test_anchoring import BODY, LINES
 from tests.worlds.fake_world import unconnected
 from tests.worlds.memory_log import MemoryLog
 
@@ -58,7 +64,7 @@ class OpenSslAuthority:
 
     folder: Path
     url: str = ""
-    replace: Callable[[bytes], bytes] = field(default=lambda query: query)
+    query: Callable[[bytes], bytes] = field(default=lambda query: query)
     answers: list[bytes] = field(default_factory=list)
     stored: bytes | None = None  # an answer that is sent again
 
@@ -84,7 +90,7 @@ class OpenSslAuthority:
         """Return the answer of the authority to a request."""
         if self.stored is not None:
             return self.stored
-        (self.folder / "query").write_bytes(self.replace(query))
+        (self.folder / "query").write_bytes(self.query(query))
         self.run("ts", "-reply", "-config", "cnf", "-section", "policy", "-queryfile", "query",
                  "-signer", "tsa.pem", "-inkey", "tsa.key", "-out", "answer")  # fmt: skip
         self.answers.append((self.folder / "answer").read_bytes())
@@ -193,6 +199,45 @@ def test_a_log_that_did_not_grow_and_one_without_an_authority_are_not_stamped(
     assert len(openssl.answers) == 1
 
 
+def test_a_bundle_has_the_token_and_the_verifier_checks_it(
+    openssl: OpenSslAuthority,
+) -> None:
+    """Against a named certificate; without one it says that it did not."""
+    log = MemoryLog()
+    body = parse_receipt_body(BODY.decode())
+    log.request(body.game, body.seq + 1, body.head)
+    origin = body.origin
+    services = unconnected(keyring=Keyring.generate(), origin=origin, log_store=log)
+    services.sequencer.run_once()
+    stamping = TimeStamping(store=log, authority=openssl.authority, now=lambda: datetime.now(UTC))
+    assert services.log.stamp(body.game, version=body.seq + 1) == {}
+    assert stamping.stamp() is not None
+    files = services.log.stamp(body.game, version=body.seq + 1)
+    assert set(files) == {STAMPED, STAMP}
+    assert services.log.stamp(body.game, version=body.seq) == {}
+    proof = services.log.proof(body.game)
+    bundle = Bundle(lines=tuple(LINES), files={PROOF: proof or b"", **files})
+
+    def anchor(bundle: Bundle, authorities: bytes = b"") -> Finding:
+        outside = OutsideEvidence(server_keys=(services.verifier,), authorities=authorities)
+        found = verify_bundle(bundle, outside).findings
+        return next(one for one in found if one.check is Check.ANCHOR)
+
+    own = (openssl.folder / "ca.pem").read_bytes()
+    today = f"{datetime.now(UTC):%Y-%m-%dT}"
+    assert "which was not checked here" in str(anchor(bundle).reason)
+    passed = anchor(bundle, own)
+    assert passed.result is Result.PASS
+    assert f"up to event {body.seq} at {today}" in str(passed.reason)
+    others = OpenSslAuthority(folder=openssl.folder / "others")
+    others.folder.mkdir()
+    others.make()
+    other = (others.folder / "ca.pem").read_bytes()
+    assert anchor(bundle, other).code == "anchor.stamp"
+    wrong = replace(bundle, files={**bundle.files, STAMP: b"no token"})
+    assert anchor(wrong, own).code == "anchor.stamp"
+
+
 def refused(stamped: Stamped, authority: Authority, reason: str) -> None:
     """Assert that nothing is stored, and that the log goes on."""
     before = len(stamped.log.stamped(9))
@@ -230,9 +275,9 @@ def test_an_authority_that_stamps_something_else_is_refused(
 ) -> None:
     """Another text, an answer of before, and a key that leads to no named certificate."""
     openssl.run("ts", "-query", "-data", "cnf", "-sha256", "-cert", "-out", "other")
-    openssl.replace = lambda _query: (openssl.folder / "other").read_bytes()
+    openssl.query = lambda _query: (openssl.folder / "other").read_bytes()
     refused(stamped, openssl.authority, "Nonce|Mismatch|nonce")
-    openssl.stored, openssl.replace = openssl.answers[0], lambda query: query
+    openssl.stored, openssl.query = openssl.answers[0], lambda query: query
     refused(stamped, openssl.authority, "Nonce|nonce|Mismatch")
     openssl.stored = None
     others = OpenSslAuthority(folder=openssl.folder / "others", url=openssl.url)

@@ -23,7 +23,7 @@ import { HASH, integer, matching, record, TIME, UUID, wrongPlace, MAX_EVENTS } f
 const MAX_BYTES = 128 * 2 ** 20;
 const NAME = /^[A-Za-z0-9_-][A-Za-z0-9._-]*(?:\/[A-Za-z0-9_-][A-Za-z0-9._-]*)*$/;
 const isPlainName = (/** @type {string} */ name) => name.length <= 200 && NAME.test(name);
-const BESIDE = /^(?:receipts\/[^/]+\.note|dispute\/.+|log\/proof\.tlog-proof|openings\.json|refusals\.jsonl)$/;
+const BESIDE = /^(?:receipts\/[^/]+\.note|dispute\/.+|log\/(?:proof\.tlog-proof|stamped\.tlog-proof|stamped\.tsr)|openings\.json|refusals\.jsonl)$/;
 const PROFILE = /^(?:public|seat-(?:[0-9]|[1-5][0-9]|6[0-3]))$/;
 const EVENTS = "events.jsonl";
 const MANIFEST_NAME = "manifest.json";

@@ -118,6 +118,7 @@ async function judgeReceipt(log, bytes, keys, bundled = false) {
 }
 
 const PROOF = "log/proof.tlog-proof";
+const STAMP = "log/stamped.tsr";
 const REFUSALS = "refusals.jsonl";
 const LAST_SECOND = 253_402_300_799; // of the year 9999: no later date can be shown
 
@@ -150,6 +151,7 @@ export async function checkAnchor(log, bundle, outside, remark) {
   const { proof, seq } = await anchored(log, bundle);
   if (!outside.serverKeys.length) throw new Unanswered("missing", "no_server_key");
   if (!(await originSigned(proof.checkpoint, outside.serverKeys, proof.origin))) throw new Failure(seq, "anchor.signature");
+  if (bundle.files.has(STAMP)) remark("stamp.unchecked"); // no browser can check its certificates
   const from = log.linkedFrom(seq);
   if (from) return confirmed("anchor", from, seq, remark);
   if (seq < log.events.length - 1) remark("anchor.up_to", { seq });
