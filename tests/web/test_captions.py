@@ -89,3 +89,19 @@ def test_a_stalemate_has_its_reason(visits: Visits) -> None:
     shown = visits.open("/").evaluate(STALEMATES, ends)
     assert ["passed one after another" in text for text in shown] == [True, True, False, False]
     assert ["limit of turns" in text for text in shown] == [False, False, True, True]
+
+
+def test_a_name_from_right_to_left_orders_no_text_around_it(visits: Visits) -> None:
+    page = visits.open("/")
+    page.locator("#recent :is(li, p)").first.wait_for()
+    texts = page.evaluate(
+        """async () => {
+            const script = document.querySelector("script[type=module][src*='lobby.js']").src;
+            const { listed, t } = await import(script.replace("lobby.js", "i18n.js"));
+            const names = ["\u05d0\u05d3\u05d4 (1)", "Bob"];
+            return [...names.map((who) => t("now.theirs", { who })), listed(names)];
+        }"""
+    )
+    isolated = "\u2068\u05d0\u05d3\u05d4 (1)\u2069"
+    assert [text.count(isolated) for text in texts] == [1, 0, 1]
+    assert "\u2068" not in texts[1]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 import subprocess
+from functools import partial
 from pathlib import Path
 from typing import Any, Final
 
@@ -833,3 +834,48 @@ def test_a_long_name_leaves_the_middle_of_the_table_free(visits: Visits) -> None
     box = "(css) => document.querySelector(css).getBoundingClientRect().toJSON()"
     stacks, seat = (page.evaluate(box, css) for css in (".stacks", ".side.right .seat"))
     assert stacks["right"] <= seat["left"]
+
+
+def has_moved(host: Client, game: str, version: int) -> bool:
+    """Return whether a game is past a version."""
+    return bool(host.get(f"/v1/games/{game}")["version"] != version)
+
+
+FOCUSED = "document.activeElement.className"
+"""What has the focus; nothing if that is the page itself."""
+
+
+def test_a_hand_is_played_with_the_keyboard_and_the_focus_is_never_lost(visits: Visits) -> None:
+    """Enter plays the card that has the focus, P picks up, N deals the next hand."""
+    page = visits.page()
+    page.add_init_script("localStorage.setItem('shithead.pace', 'off')")
+    host = Client(port=int(visits.address.rpartition(":")[2]))
+    player = host.call("POST", "/v1/players", {"name": "Ada"}).json
+    host.token = player["token"]
+    game = open_table([host], ruleset="leeds", bots=("lowest",), window_seconds=0, turn_limit=TURNS)
+    visits.open_as(player, f"/play/{game}", page=page)
+    page.get_by_role("button", name="Ready").wait_for()
+    tab_to(page, "button[data-key=ready]")
+    page.keyboard.press("Enter")
+    for turn in range(80):
+        page.locator(TURN).first.wait_for()
+        if page.locator(".result").count():
+            break
+        assert page.evaluate(FOCUSED) != "", f"turn {turn}"
+        version = host.get(f"/v1/games/{game}")["version"]
+        fits = "document.activeElement.matches('#hand button.leads.fits, #slots button.fits')"
+        if page.evaluate(fits):
+            page.keyboard.press("Enter")
+        elif page.locator(f"{PICK_UP}:enabled").count():
+            page.keyboard.press("p")
+        else:  # a card that goes only together with another
+            for move in host.get(f"/v1/games/{game}")["moves"][:1]:
+                host.post(f"/v1/games/{game}/moves", move)
+        wait_for(partial(has_moved, host, game, version), seconds=20)
+    else:
+        raise AssertionError("no end")
+    expect(page.locator("[data-key=next]")).to_be_focused()
+    page.keyboard.press("n")
+    page.wait_for_url(lambda url: game not in url)
+    page.get_by_role("button", name="Ready").wait_for()
+    expect(page.locator("#own :focus")).to_have_count(1)

@@ -66,8 +66,13 @@ export function t(key, values = {}) {
   if (found === undefined) throw new Error(`no text ${key}`);
   const forms = found.split("|");
   const form = forms.length > 1 && (values.n ?? values.count ?? values.found) !== 1 ? forms[1] : forms[0];
-  return form.replace(/\{(\w+)\}/g, (_, name) => String(values[name] ?? "–"));
+  return form.replace(/\{(\w+)\}/g, (_, name) => isolated(String(values[name] ?? "–")));
 }
+
+const RIGHT_TO_LEFT = /[\u0590-\u08ff\ufb1d-\ufdff\ufe70-\ufeff\u{10800}-\u{10fff}\u{1e800}-\u{1efff}]/u;
+
+/** @param {string} value @returns {string} the value so that a name from right to left does not order the sentence around it */
+const isolated = (value) => (RIGHT_TO_LEFT.test(value) ? `\u2068${value}\u2069` : value);
 
 /** @param {string} text @returns {string} the text with a capital letter at its beginning */
 export const begun = (text) => `${text[0].toLocaleUpperCase()}${text.slice(1)}`;
@@ -83,11 +88,11 @@ export const has = (key) => key in strings;
 
 /** @param {string[]} words @returns {string} the list in words: "a, b and c" */
 export const listed = (words) =>
-  new Intl.ListFormat(language === "en" ? "en-GB" : language, { style: "long", type: "conjunction" }).format(words);
+  new Intl.ListFormat(language === "en" ? "en-GB" : language, { style: "long", type: "conjunction" }).format(words.map(isolated));
 
 /** @param {string[]} words @returns {string} the choice in words: "a, b or c" */
 export const either = (words) =>
-  new Intl.ListFormat(language === "en" ? "en-GB" : language, { style: "long", type: "disjunction" }).format(words);
+  new Intl.ListFormat(language === "en" ? "en-GB" : language, { style: "long", type: "disjunction" }).format(words.map(isolated));
 
 /**
  * @param {string} at a time of the API

@@ -269,6 +269,7 @@ export function hand(game, handlers) {
     chosen ? "chosen" : "",
     alone.has(card) ? "needy" : fits.has(card) || (alone.size && can.has(card)) ? "fits" : "",
     game.isMine && !can.has(card) && !chosen ? "dull" : "",
+    all.has(card) ? "leads" : "", // not only beside another rank
     game.leaving.has(card) ? "going" : "",
   ];
   return cards.map((card, at) => {

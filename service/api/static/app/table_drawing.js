@@ -64,7 +64,7 @@ const round = () => matchMedia("(min-width: 60rem) and (min-height: 34rem)").mat
 
 /** Build the parts of the page, once for each hand. */
 function createPage() {
-  [drawn, opened] = [0, game.opened];
+  [drawn, opened, isReady] = [0, game.opened, false];
   replace(
     root,
     h("h1", { class: "unseen" }, [t("table.title", { ruleset: game.ruleset.name, n: game.view.hand })]),
@@ -159,7 +159,7 @@ const lineOf = (events) => marked(lastAction(events, voice()), game.view.seats.m
 /** Focus the next card after the focused element was removed, for example a played card. */
 function refocus() {
   const own = find("#own");
-  const next = ["button.fits", "button.main", "button[data-own]"].map((one) => own.querySelector(one)).find(Boolean);
+  const next = ["#hand button.leads.fits", "button.fits", "button.main", "button[data-own]"].map((one) => own.querySelector(one)).find(Boolean);
   if (next instanceof HTMLElement) next.focus({ preventScroll: true });
 }
 
