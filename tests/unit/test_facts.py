@@ -41,17 +41,17 @@ MOST_CROSSED = 57
 def test_files_beside_a_feature_name_it_and_are_not_its_own(tmp_path: Path) -> None:
     texts = {
         "webhooks.py": "webhooks",
-        "word.md": "A webhook is sent.",
+        "README.md": "A webhook is sent.",
         "name.py": "end_webhook()",
         "other.py": "hook",
-        "ops/decisions/0001.md": "webhooks",
+        "ops/decisions/README.md": "webhooks",
     }
     for name, text in texts.items():
         (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
         (tmp_path / name).write_text(text)
     for command in (["git", "init", "-q"], ["git", "add", "."]):
         subprocess.run(command, cwd=tmp_path, check=True)
-    assert files_beside("webhooks", tmp_path) == ["name.py", "word.md"]
+    assert files_beside("webhooks", tmp_path) == ["README.md", "name.py"]
     (tmp_path / "file.py").write_text("file.seek(3); webhook = 1")
     assert files_beside("seeks", tmp_path) == []
 
