@@ -122,6 +122,27 @@ class RulesetItemSchema(Closed):
     )
 
 
+class SpecialRankSchema(Closed):
+    """A rank with rules of its own."""
+
+    rank = fields.String(**described("the rank, as in codes of cards; `X` for jokers"))
+    does = fields.List(
+        fields.String(), **described("codes of what it does, the most telling first")
+    )
+
+
+class InShortSchema(Closed):
+    """What a newcomer reads first, made from the settings; exceptions are in the statements."""
+
+    played_for = Chosen(
+        "loser", "winner", **described("what ends the hand: one seat with cards, or one without")
+    )
+    burning_set = Integer(
+        **described("how many cards of a rank burn the pile; 0: sets burn nothing")
+    )
+    special = list_of(SpecialRankSchema, "the special ranks, low to high")
+
+
 class RulesetSchema(RulesetItemSchema):
     """
     A ruleset: settings, statements, and the differences from its base.
@@ -136,6 +157,11 @@ class RulesetSchema(RulesetItemSchema):
         **described(
             "all settings, as `/v1/rulesets/schema` describes them; null if it cannot be played"
         ),
+    )
+    in_short = fields.Nested(
+        InShortSchema,
+        allow_none=True,
+        **described("the rules in short; null if it cannot be played"),
     )
     statements = list_of(StatementSchema, "the statements, in the order of a hand")
     differs = list_of(DifferenceSchema, "the settings in which the ruleset differs from its base")

@@ -32,6 +32,7 @@ from service.application.errors import not_found
 from service.replay.deck import drawings
 from service.replay.sentences import LANGUAGES
 from service.rulesets.catalogue import Definition, Statement, definition, known_by_name
+from service.rulesets.in_short import in_short
 from service.rulesets.labels import differs_from_base
 from service.rulesets.rules_page import COMMON_TITLE, rules_page
 from service.shx.canonical import format_time
@@ -262,6 +263,7 @@ def rules(ruleset_id: str) -> Response:
         "rules.html",
         policy=SCRIPT_POLICY,
         page=page,
+        short=in_short(found.ruleset({})) if isinstance(found, Definition) else None,
         sections=[
             {
                 "name": section.name,

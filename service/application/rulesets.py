@@ -20,6 +20,7 @@ from service.application.quotas import work
 from service.replay.sentences import said
 from service.rulesets.catalogue import Definition, KnownByName, catalogue, known_by_name
 from service.rulesets.custom import RulesetRefused, custom_definition, custom_of
+from service.rulesets.in_short import in_short
 from service.rulesets.labels import differences, differs_from_base
 from service.rulesets.rules_page import rules_page
 from service.rulesets.statements import Statement, model
@@ -221,6 +222,7 @@ def described(ruleset: Definition) -> dict[str, Any]:
     return {
         **summarized(ruleset),
         "settings": ruleset.settings({}),
+        "in_short": _in_short(ruleset),
         "statements": [_statement(statement) for statement in _statements(ruleset)],
         "differs": [difference.data() for difference in differs_from_base(ruleset)],
     }
@@ -254,6 +256,16 @@ def _statements(ruleset: Definition) -> Iterator[Statement]:
     yield from model().statements
 
 
+def _in_short(ruleset: Definition) -> dict[str, Any]:
+    found = in_short(ruleset.ruleset({}))
+    special = [{"rank": one.rank, "does": list(one.does)} for one in found.special]
+    return {
+        "played_for": found.played_for,
+        "burning_set": found.burning_set,
+        "special": special,
+    }
+
+
 def _statement(statement: Statement) -> dict[str, Any]:
     return {
         "id": statement.id,
@@ -264,7 +276,13 @@ def _statement(statement: Statement) -> dict[str, Any]:
 
 
 def _named(known: KnownByName) -> dict[str, Any]:
-    return {**_summary_of_name(known), "settings": None, "statements": [], "differs": []}
+    return {
+        **_summary_of_name(known),
+        "settings": None,
+        "in_short": None,
+        "statements": [],
+        "differs": [],
+    }
 
 
 def _summary_of_name(known: KnownByName) -> dict[str, Any]:

@@ -1,9 +1,10 @@
-/** The bar of the pages without a script of their own: it shows a player that a turn waits at a table. */
+/** Pages without a script of their own: a player sees that a turn waits at a table, every reader the rules in short in their language. */
 
 import { read } from "./storage.js";
 
-if (read("shithead.player")) {
-  await import("./elsewhere.js");
+const isPlayer = Boolean(read("shithead.player"));
+if (isPlayer || document.querySelector(".short")) {
+  if (isPlayer) await import("./elsewhere.js");
   const { showTexts } = await import("./i18n.js");
   await showTexts();
 }

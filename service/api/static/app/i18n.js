@@ -135,9 +135,13 @@ export async function start(...parts) {
   return ["", ...parts.map((part) => `${part}/`)].map((part) => address(language, part));
 }
 
-/** Load the texts of a page whose content stays in the language in which the server wrote it. */
+/** Load the texts of a page whose content stays in the language in which the server wrote it, but the rules in short. */
 export async function showTexts() {
   strings = await general;
+  for (const part of document.querySelectorAll(".short")) {
+    part.setAttribute("lang", language);
+    for (const element of part.querySelectorAll("[data-t]")) element.textContent = t(element.getAttribute("data-t") ?? "");
+  }
   dispatchEvent(new Event("page-started"));
 }
 
