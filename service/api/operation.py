@@ -168,8 +168,7 @@ def operation(
     )
     if deprecated is not None:
         finished = _with_its_end(finished, deprecated)
-    asked = query_schema.fields.keys()
-    is_paged = ("next" in fields_of_answer or "limit" in asked) and not _PAGES.isdisjoint(asked)
+    is_paged = _is_paged(query_schema, fields_of_answer)
     sent = _answer_headers(
         repeats,
         location,
@@ -298,7 +297,9 @@ def _with_its_end(
     return finished_with_its_end
 
 
-_PAGES = frozenset({"cursor", "after", "from_"})  # where a page of a list begins
+def _is_paged(query: Schema, fields_of_answer: Iterable[str]) -> bool:
+    starts = query.fields.keys() & {"cursor", "after", "from_"}  # where a page begins
+    return bool(starts) and ("limit" in query.fields or "next" in fields_of_answer)
 
 
 def _named(*names: str) -> dict[str, str]:
@@ -392,12 +393,7 @@ _PROBLEM_HEADERS: Mapping[int, Mapping[str, Any]] = {
 
 _BINARY = {"type": "string", "format": "binary"}
 _OTHER_SCHEMAS: Mapping[str, Mapping[str, str]] = {
-    NDJSON: _STRING,
-    PLAIN: _STRING,
-    SVG: _STRING,
-    EVENT_STREAM: _STRING,
-    ZIP: _BINARY,
-    TAR: _BINARY,
-    OCTETS: _BINARY,
+    **dict.fromkeys((NDJSON, PLAIN, SVG, EVENT_STREAM), _STRING),
+    **dict.fromkeys((ZIP, TAR, OCTETS), _BINARY),
 }
 """The schemas of answers of the media types other than JSON."""

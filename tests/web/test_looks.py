@@ -124,6 +124,24 @@ def test_axe_finds_nothing_on_a_page_of_rules(visits: Visits) -> None:
     assert faults_of(page) == []
 
 
+@pytest.mark.parametrize(
+    ("locale", "does"), [("en-US", "burns the pile"), ("sv-SE", "bränner högen")]
+)
+def test_the_rules_stand_on_one_screen_above_the_complete_ones(
+    visits: Visits, locale: str, does: str
+) -> None:
+    """In the language of the reader; the complete rules are in English."""
+    page = visits.open("/rules/leeds", size="desktop", locale=locale)
+    ten = page.locator(".short .ranks li", has_text="10")
+    expect(ten).to_contain_text(does)
+    play = page.locator(".short .button")
+    assert page.evaluate(
+        "one => one.getBoundingClientRect().bottom <= innerHeight", play.element_handle()
+    )
+    expect(page.locator("#complete ~ h2").first).to_be_attached()
+    assert faults_of(page) == []
+
+
 DRAWN: Final = """async () => {
     const script = document.querySelector("script[type=module]").src;
     const { picture } = await import(script.replace("lobby.js", "pictures.js"));

@@ -197,7 +197,7 @@ def test_a_custom_ruleset_has_its_name_in_the_lobby_and_its_page_leads_to_a_tabl
     ruleset = ada.post("/v1/rulesets", body)["id"]
     ada.post("/v1/tables", {"ruleset": ruleset, "seats": ["me", "open"]})
     page = visits.open(f"/rules/{ruleset}", size="phone")
-    page.get_by_role("link", name="Open a table with these rules").click()
+    page.get_by_role("link", name="Play with these rules").click()
     expect(page.locator("#ruleset")).to_have_value(ruleset)
     expect(page.locator("#tables li", has_text=name)).to_be_visible()
     expect(page.get_by_text(ruleset)).to_have_count(0)

@@ -444,6 +444,18 @@ def test_moves_are_signed_in_another_language(visits: Visits) -> None:
     assert faults_of(page) == []
 
 
+def test_the_rules_of_the_hand_open_at_the_table_and_close_again(visits: Visits) -> None:
+    page = seated(visits)
+    page.get_by_role("button", name="The rules").first.click()
+    sheet = page.locator("dialog .short")
+    expect(sheet).to_contain_text("Whoever is left with cards is the shithead")
+    expect(sheet.locator(".button")).to_have_count(0)
+    assert faults_of(page) == []
+    page.keyboard.press("Escape")
+    expect(sheet).to_have_count(0)
+    expect(page.locator("#ask-rules")).to_be_focused()
+
+
 @pytest.mark.smoke
 def test_cards_that_do_not_fit_are_explained_with_their_rule(visits: Visits) -> None:
     """On the first turn every hand has cards, so a face-up card is always refused."""

@@ -12,7 +12,7 @@ import { isListed, ownSeat } from "./moves.js";
 import { actions, chosenMove, fitHand, hand, hint, listen, noChoice, orderOf, press, situation, slots } from "./own.js";
 import { sound } from "./sound.js";
 import { rehide } from "./stage.js";
-import { more, showCards } from "./table_menu.js";
+import { more, offerRules, showCards } from "./table_menu.js";
 import { changed, game, over, pictured, players, root, voice } from "./table_state.js";
 import { act, askWhy, attempt, catchUp, deal, isUrgent, pause, queue } from "./table_transport.js";
 import { markTurns, plainTitle, setTitle } from "./title.js";
@@ -65,6 +65,7 @@ const round = () => matchMedia("(min-width: 60rem) and (min-height: 34rem)").mat
 /** Build the parts of the page, once for each hand. */
 function createPage() {
   [drawn, opened, isReady] = [0, game.opened, false];
+  offerRules();
   replace(
     root,
     h("h1", { class: "unseen" }, [t("table.title", { ruleset: game.ruleset.name, n: game.view.hand })]),

@@ -4,12 +4,20 @@ import { get, identity } from "./api.js";
 import { spread } from "./board.js";
 import { seatName } from "./captions.js";
 import { block, others } from "./company.js";
-import { download, h, showDialog } from "./dom.js";
+import { download, find, h, showDialog } from "./dom.js";
 import { t } from "./i18n.js";
 import { ownSeat } from "./moves.js";
 import { receiptsOf } from "./receipts.js";
+import { showRules } from "./rules_sheet.js";
 import { game, over } from "./table_state.js";
 import { act, attempt } from "./table_transport.js";
+
+/** Show "?" in the bar, which opens the rules in short. */
+export function offerRules() {
+  document.getElementById("ask-rules")?.remove();
+  const { id } = game.view.ruleset;
+  find(".bar > div").append(h("button", { id: "ask-rules", type: "button", title: t("more.rules"), "aria-label": t("more.rules"), onclick: () => attempt(() => showRules(id)) }, ["?"]));
+}
 
 /** The menu; it stays open while the page is drawn anew, until an item is chosen. */
 export function more() {
@@ -28,7 +36,7 @@ export function more() {
     h("div", { class: "menu" }, [
       item("pile.title", () => showCards(t("pile.title"), view.pile)),
       item("burned.title", () => showCards(t("burned.title"), view.burned)),
-      link("more.rules", `/rules/${view.ruleset.id}`),
+      item("more.rules", () => attempt(() => showRules(view.ruleset.id))),
       h("p", { class: "quiet keys" }, [t("more.keys")]),
       h("p", { class: "quiet" }, [t("more.signs")]),
       h("hr"),
