@@ -290,7 +290,7 @@ def test_the_dispute_begins_with_the_event_that_the_replay_showed(
     own, other = (move_of(ada, game, seat) for seat in (0, 1))
     page = page_of(visits, ada, f"/replay/{game}?event={own}")
     page.locator(f"#dispute[href$='event={own}']").click()
-    for seq, accused, charge in ((own, "", "altered_log"), (other, "1", "illegal_move")):
+    for seq, accused, charge in ((own, "", "altered_log"), (other, "1", "other")):
         if seq == other:
             page.goto(f"/disputes/new?game={game}&event={other}")
         expect(choice(page, "Move")).to_have_value(str(seq))

@@ -106,7 +106,7 @@ function selectedEvent() {
 function chargeFor({ type }, isOfOther) {
   if (!isOfOther) return ["deck_committed", "cards_dealt", "cards_thrown"].includes(type) ? "wrong_deal" : "altered_log";
   if (TAKES_THE_PILE.includes(type)) return "false_pick_up";
-  return type === "turn_timed_out" ? "time" : "illegal_move";
+  return type === "turn_timed_out" ? "time" : "other"; // the server refused what the rules do not allow, and says so above
 }
 
 /** @param {string} game */
