@@ -3,7 +3,7 @@
 import { get, identity, newest } from "./api.js";
 import { find, h, replace } from "./dom.js";
 import { moment, t } from "./i18n.js";
-import { readJson, write } from "./storage.js";
+import { readJson, remove, write } from "./storage.js";
 
 const STORED = "shithead.concerns"; // the number of them, for other pages
 const FRESH = 60_000; // milliseconds during which a page takes the stored number
@@ -24,6 +24,9 @@ export async function concerns() {
   if (isNewest()) mark(running.length);
   return running;
 }
+
+/** Forget the stored number, which an act of the player has changed: the next page asks for it. */
+export const forgetConcerns = () => remove(STORED);
 
 /** @param {number} n */
 function mark(n) {

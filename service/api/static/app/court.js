@@ -4,7 +4,7 @@ import { Problem, get, newest, post } from "./api.js";
 import { afterVote, ballot } from "./ballot.js";
 import { caption, seatName } from "./captions.js";
 import { sparing } from "./collusion.js";
-import { showConcerns } from "./concerns.js";
+import { concerns, forgetConcerns, showConcerns } from "./concerns.js";
 import { announce, find, h, replace } from "./dom.js";
 import { attempt, button, field, missing, quiet, section } from "./forms.js";
 import { language, moment, seatWords, start, t } from "./i18n.js";
@@ -202,6 +202,7 @@ async function accuse(game) {
       accused: accused.value === "" ? null : Number(accused.value),
       ...(isOfPair() ? { partner: Number(partner.value) } : { seq: Number(seq.value) }), charge: /** @type {Api["Accusation"]["charge"]} */ (charge.value), statement: statement.value,
     });
+    forgetConcerns();
     location.assign(`/disputes/${dispute.id}${location.hash}`);
   });
   const last = h("div", { class: "sheet form", id: "review", hidden: "" });
@@ -230,6 +231,8 @@ function call(part, body, onaccepted) {
     onaccepted?.();
     read();
     show(/** @type {any} */ (dispute));
+    concerns().catch(forgetConcerns); // the mark in the bar
+    if (part === "appeal" || (part === "referees" && !body)) find("#now-title").scrollIntoView({ block: "center" }); // what comes next
   }, async () => {
     const isNewest = read();
     const dispute = await get(`/v1/disputes/${id}`);
@@ -251,6 +254,8 @@ const read = newest();
 
 async function follow() {
   show(await get(`/v1/disputes/${id}`));
+  const { side, referee } = court.dispute.you ?? {};
+  if ((side ?? referee ?? null) !== null) concerns().catch(forgetConcerns); // the mark may be older than this dispute
   setInterval(async () => {
     if (document.hidden || court.dispute.state === "final") return;
     const isNewest = read();
