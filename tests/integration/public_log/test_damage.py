@@ -19,7 +19,7 @@ from service.store.public_log import PostgresLog
 from tests.integration.public_log.test_sequencer import add_games
 from tests.worlds.api_world import World, make_world
 
-[SWEEP] = PUBLIC_LOG.sweeps
+SWEEP = next(one for one in PUBLIC_LOG.sweeps if one.name == "public log")
 
 FAULTS = [
     ("UPDATE log_leaves SET data = data || 'x' WHERE leaf_index = 1", "leaf 1"),
