@@ -4,15 +4,20 @@ Cost of a move at tables with bots and of people: python -m ops.bench.bot_tables
 
 Every table is a closed loop: its people read and move as soon as they may, from threads of another
 process. A figure is processor time of all processes of a part, divided by the moves of anybody,
-bots included. One worker runs; the two kinds of tables are measured in turn.
+bots included. One worker runs; the kinds of tables are measured in turn. What asks PostgreSQL and
+Redis is counted in a round of its own, which is not timed: both servers then report every command.
 """
 
 from __future__ import annotations
 
 import os
+import re
 import statistics
+import threading
+from collections import Counter
 from collections.abc import Iterator, Mapping
 from contextlib import ExitStack
+from functools import partial
 from pathlib import Path
 from typing import Any, Final
 
@@ -24,7 +29,7 @@ from prometheus_client.multiprocess import MultiProcessCollector
 from ops.bench.http_moves import ComparedService
 from ops.bench.page import print_or_write
 from ops.bench.services import durable_postgres, unlimited_service
-from service.local.servers import EmbeddedValkey
+from service.local.servers import EmbeddedPostgres, EmbeddedValkey
 from service.runtime.telemetry import SHARED_FOLDER
 
 PAGE: Final = Path(__file__).parent / "results" / "bot-tables.md"
@@ -36,6 +41,9 @@ KINDS: Final = {
 }
 ROUNDS: Final = 2
 SECONDS: Final = 5.0
+LEAST: Final = 5
+"""Times per 1,000 moves below which a query or command is not listed."""
+
 PARTS: Final = ("API", "PostgreSQL", "Valkey", "worker", "other")
 COUNTS: Final = ("runs", "jobs", "transactions", "commands")
 
@@ -94,6 +102,7 @@ def lines(folder: Path) -> Iterator[str]:
         assert postgres.process is not None and valkey.process is not None
         roots = {name: child.pid for name, child in service.children.items()}
         roots |= {"PostgreSQL": postgres.process.pid, "Valkey": valkey.process.pid}
+        side_of = partial(ComparedService, port=service.port, roots=roots)
         heads = ("at a time", *PARTS, "all", "moves/s", "POST", *COUNTS, "ratio")
         yield f"| {' | '.join(heads)} |"
         yield f"{'| --- ' * len(heads)}|"
@@ -101,11 +110,52 @@ def lines(folder: Path) -> Iterator[str]:
             rows: dict[str, list[Figures]] = {kind: [] for kind in KINDS}
             for _ in range(ROUNDS):
                 for kind in KINDS:
-                    side = ComparedService(name=kind, port=service.port, roots=roots)
-                    rows[kind].append(measured(side, postgres.url, client, tables))
+                    rows[kind].append(measured(side_of(name=kind), postgres.url, client, tables))
             for kind, found in rows.items():
                 share = _mean(found, "all") / _mean(rows["short"], "all")
                 yield f"{row(f'{tables} of {KINDS[kind]}', found)} {share:.2f} |"
+        yield from causes(side_of(name="bots"), postgres, client)
+
+
+def causes(side: ComparedService, postgres: EmbeddedPostgres, client: redis.Redis) -> Iterator[str]:
+    """Yield how often each query and each kind of Redis command is sent, per 1,000 moves."""
+    with psycopg.connect(postgres.url, autocommit=True) as connection:
+        connection.execute("ALTER SYSTEM SET log_statement = 'all'")
+        connection.execute("SELECT pg_reload_conf()")
+    log = postgres.logs / "postgres.log"
+    before, skipped = counted(postgres.url, client)["moves"], log.stat().st_size
+    commands, ended = Counter[str](), threading.Event()
+
+    def watch() -> None:
+        with client.monitor() as watched:  # type: ignore[no-untyped-call]  # as above
+            for one in watched.listen():
+                commands[_cause(one["command"])] += 1
+                if ended.is_set():
+                    return
+
+    threading.Thread(target=watch, daemon=True).start()
+    side.measure(SECONDS, TABLES[-1])
+    ended.set()
+    moves = counted(postgres.url, client)["moves"] - before
+    with log.open("rb") as written:
+        written.seek(skipped)
+        text = written.read().decode(errors="replace")
+    queries = Counter(re.findall(r"-- (\w+): ", text))
+    for what, counts in (("Queries", queries), ("Commands to Redis", commands)):
+        shares = ((name, count * 1e3 / moves) for name, count in counts.most_common())
+        named = (f"{name} {share:,.0f}" for name, share in shares if share >= LEAST)
+        yield ""
+        yield f"{what} per 1,000 moves, {TABLES[-1]} of {KINDS['bots']}: {', '.join(named)}."
+
+
+def _cause(command: str) -> str:
+    """Return what a command to Redis is for, by its key."""
+    name, _, key = command.partition(" ")
+    if key.startswith("rq:"):
+        return "RQ"
+    if key.startswith("shithead.due"):
+        return f"due games: {name}"
+    return name
 
 
 def row(name: str, found: list[Figures]) -> str:

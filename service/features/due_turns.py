@@ -105,7 +105,7 @@ class DueTurns:
         try:
             found = due.take(seconds)
             if found is not None and self._is_free(found):
-                self._pool.submit(self._run, work, due, found)
+                self._pool.submit(self.run_game, work, due, found)
                 return True
         except BaseException:
             self._free.release()
@@ -120,7 +120,8 @@ class DueTurns:
             self._playing[found.game] = None if is_free else found
         return is_free
 
-    def _run(self, work: JobContext, due: DueGames, found: WakeUp) -> None:
+    def run_game(self, work: JobContext, due: DueGames, found: WakeUp) -> None:
+        """Play a game in the reserved thread, as often as it is woken meanwhile."""
         woken: WakeUp | None = found
         try:
             while woken is not None:

@@ -143,7 +143,7 @@ def test_a_receiver_that_hangs_delays_no_other_one_and_no_move(
         due = DueGames(service.client)
         before = due.count()
         ada.table({"bot": "lowest"})
-        assert due.count() == before + 1 and bots.count, "bots have another queue"
+        wait_for(lambda: due.count() == before + 1 and bots.count, seconds=5)  # in another queue
         assert not slow.released.is_set()
         assert time.monotonic() - begun < 25, "nothing waited for the receiver that hangs"
         assert service.client.llen(f"rq:queue:{SEND_WEBHOOK.queue}") == 0

@@ -31,6 +31,7 @@ from service.api.app import create_app
 from service.application.ports import RealWorld
 from service.feature import settings_of, sweeps_of
 from service.features import FEATURES
+from service.features.due_turns import DueTurns
 from service.runtime.config import Settings, settings_from
 from workers import jobs
 from workers.main import Worker, work
@@ -106,6 +107,7 @@ def _run(kind: str, steps: Steps, settings: Settings, app: Flask, listening: soc
         case "worker":
             listening.close()
             _wrap(Worker, "execute_job", Worker.execute_job, steps)
+            _wrap(DueTurns, "run_game", DueTurns.run_game, steps)  # in the thread of a game
             work(settings, threading.Event())
         case "relay":
             listening.close()
