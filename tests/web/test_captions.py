@@ -86,7 +86,7 @@ def test_a_stalemate_has_its_reason(visits: Visits) -> None:
         ([], ["cards_played", "turn_passed", "turn_passed", *end]),
         ([], ["turn_passed", "turn_passed", "cards_played", *end]),
     ]
-    page = visits.open("/")
+    page = visits.open("/", locale="en-US")
     page.locator("#recent :is(li, p)").first.wait_for()  # the texts are loaded
     shown = page.evaluate(STALEMATES, ends)
     assert ["passed one after another" in text for text in shown] == [True, True, False, False]
