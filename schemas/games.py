@@ -182,7 +182,7 @@ class AsQuery(Closed):
     as_ = _viewer()
 
 
-class PictureQuery(Closed):
+class MomentQuery(Closed):
     """The version and the viewer of a picture, which does not depend on the caller's seat."""
 
     at = QueryInteger(
@@ -194,11 +194,59 @@ class PictureQuery(Closed):
         load_default="public",
         **about("whose view: `public`, `all` or a seat. Before the seal, other seats are refused"),
     )
+
+
+class PictureQuery(MomentQuery):
+    """The moment of a picture, and the language of its words."""
+
     language = PatternString(
         "^[a-z]{2}$",
         "is not the code of a language",
         load_default="en",
         **about("the language of the words: `en`, `sv` or `ja`; for another one they are English"),
+    )
+
+
+class OembedQuery(Closed):
+    """The address of a page, and the largest size that the consumer has room for."""
+
+    url = PatternString(
+        "^https?://.{1,1000}$",
+        "is not the address of a page",
+        required=True,
+        **about("the address of a replay, a hand or its frame on this server, with its query"),
+    )
+    format = Chosen("json", load_default="json", **about("the format of the answer: `json`"))
+    maxwidth = QueryInteger(
+        low=1, load_default=None, **about("the largest width of the frame, in pixels")
+    )
+    maxheight = QueryInteger(
+        low=1, load_default=None, **about("the largest height of the frame, in pixels")
+    )
+
+
+class OembedSchema(Closed):
+    """What other sites show for the address of a public hand (oEmbed 1.0, type `rich`)."""
+
+    version = Chosen("1.0", **described("the version of oEmbed"))
+    type = Chosen("rich", **described("the kind of the embedded content"))
+    provider_name = fields.String(**described("the name of the site"))
+    provider_url = fields.String(**described("the address of the site"))
+    title = fields.String(**described("the hand and its ruleset, without names"))
+    html = fields.String(
+        **described("a frame with the replay, in which no script reaches the page")
+    )
+    width = Integer(low=1, **described("the width of the frame, in pixels"))
+    height = Integer(low=1, **described("the height of the frame, in pixels"))
+    thumbnail_url = fields.String(
+        allow_none=True,
+        **described("a picture of the moment; null if it is larger than the consumer's room"),
+    )
+    thumbnail_width = Integer(
+        low=1, allow_none=True, **described("the width of the picture, or null")
+    )
+    thumbnail_height = Integer(
+        low=1, allow_none=True, **described("the height of the picture, or null")
     )
 
 

@@ -55,6 +55,7 @@ def _of_the_game(
         f"/replay?as={own}&from=2&to={version}",
         *("/transcript", "/transcript?as=public", "/transcript?as=all"),
         *("/picture.svg", f"/picture.svg?at={version}&as={own}", "/picture.svg?as=all"),
+        *("/picture.png", f"/picture.png?at={version}&as={own}", "/picture.png?as=all"),
         *(f"/audit/moves/{seq}" for seq in range(max(0, version - 6), version + 1)),
         *(f"/audit/cards/{card}" for card in ("Th", "2c", "7d", "Qs", "X1", "zz")),
         *("/audit/knowledge", "/audit/knowledge?seat=0", "/audit/knowledge?seat=1&at=5"),

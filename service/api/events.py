@@ -15,15 +15,19 @@ from schemas.games import (
     AsQuery,
     EventPageSchema,
     EventsQuery,
+    MomentQuery,
+    OembedQuery,
+    OembedSchema,
     OpeningsSchema,
     PictureQuery,
     ReplayQuery,
     ReplaySchema,
     StreamQuery,
 )
+from service.api import link_previews
 from service.api.context import Context, context, services
 from service.api.conventions.caching import immutable, private, shared
-from service.api.conventions.media_types import EVENT_STREAM, JSON, NDJSON, PLAIN, SVG
+from service.api.conventions.media_types import EVENT_STREAM, JSON, NDJSON, PLAIN, PNG, SVG
 from service.api.conventions.paging import listed, with_next
 from service.api.conventions.responses import json_response, page, text_response
 from service.api.following import (
@@ -44,12 +48,20 @@ from service.api.following import (
     stream_response,
     streamed,
 )
-from service.api.operation import EVENT_ID, Call, InviteHeaders, ResumeHeaders, blueprint, operation
+from service.api.operation import (
+    EVENT_ID,
+    Call,
+    InviteHeaders,
+    ResumeHeaders,
+    Token,
+    blueprint,
+    operation,
+)
 from service.api.parsing import malformed
 from service.application.calls import Caller
 from service.application.errors import check_known
 from service.application.games.entry import GameEntry
-from service.application.quotas import BY_EVENTS
+from service.application.quotas import BY_EVENTS, Weight
 from service.replay.sentences import said
 from service.runtime import tracing
 
@@ -224,11 +236,62 @@ def picture(call: Call, game_id: UUID) -> Response:
     drawn = services().games.picture(
         call.caller, game_id, query["at"], query["as_"], query["language"]
     )
-    response = Response(drawn, content_type=SVG)
+    return _with_caching_of_pictures(query["as_"], entry, Response(drawn, content_type=SVG))
+
+
+@operation(
+    replay,
+    "GET",
+    f"{GAME}/picture.png",
+    query=MomentQuery,
+    answer=None,
+    produces=(PNG,),
+    refuses=("not-found", "sealed"),
+    headers=(InviteHeaders,),
+    replica=True,
+    weight=Weight(
+        grows=f"40 calls for a picture that the process does not have; {BY_EVENTS.grows}"
+    ),
+)
+def pixels(call: Call, game_id: UUID) -> Response:
+    """
+    Return the table at a version as a picture of 800 × 420 pixels, for programs without SVG.
+
+    It shows what `picture.svg` shows, with English words.
+    """
+    query = call.query
+    entry = services().games.entry(call.caller, game_id)
+    drawn = services().games.pixels(call.caller, game_id, query["at"], query["as_"])
+    return _with_caching_of_pictures(query["as_"], entry, Response(drawn, content_type=PNG))
+
+
+def _with_caching_of_pictures(viewer: str, entry: GameEntry, response: Response) -> Response:
+    """Return the answer with its caching rules: no picture depends on the caller's seat."""
     if entry.record.sealed:
         return immutable(response, public=entry.public)
-    is_shared = entry.public and query["as_"] == "public"
+    is_shared = entry.public and viewer == "public"
     return shared(response) if is_shared else private(response)
+
+
+@operation(
+    replay,
+    "GET",
+    "/oembed",
+    query=OembedQuery,
+    answer=OembedSchema,
+    token=Token.IGNORED,
+    refuses=("not-found",),
+    weight=BY_EVENTS,
+)
+def oembed(call: Call) -> Response:
+    """
+    Return what other sites show for the address of a public hand: oEmbed 1.0, type `rich`.
+
+    The address is that of a replay, of a hand's page or of its frame on this server; its query
+    names the moment. Of any other address, and of what a stranger may not see, it is 404.
+    """
+    room = call.query["maxwidth"], call.query["maxheight"]
+    return shared(json_response(link_previews.embedded(call.query["url"], room)), seconds=60)
 
 
 def _with_caching(call: Call, entry: GameEntry, response: Response) -> Response:

@@ -27,6 +27,7 @@ from service.api.conventions.media_types import (
     NDJSON,
     OCTETS,
     PLAIN,
+    PNG,
     SVG,
     TAR,
     ZIP,
@@ -394,6 +395,6 @@ _PROBLEM_HEADERS: Mapping[int, Mapping[str, Any]] = {
 _BINARY = {"type": "string", "format": "binary"}
 _OTHER_SCHEMAS: Mapping[str, Mapping[str, str]] = {
     **dict.fromkeys((NDJSON, PLAIN, SVG, EVENT_STREAM), _STRING),
-    **dict.fromkeys((ZIP, TAR, OCTETS), _BINARY),
+    **dict.fromkeys((PNG, ZIP, TAR, OCTETS), _BINARY),
 }
 """The schemas of answers of the media types other than JSON."""

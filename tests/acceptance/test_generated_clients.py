@@ -117,6 +117,7 @@ def generated(document: Path, address: str, monkeypatch: pytest.MonkeyPatch) -> 
     # What the generator leaves out: answers that are no JSON, and two of three bodies of an upload.
     assert {line for line in output.splitlines() if line.startswith("WARNING")} == {
         "WARNING parsing GET /v1/games/{game_id}/evidence within evidence.",
+        "WARNING parsing GET /v1/games/{game_id}/picture.png within replay.",
         "WARNING parsing GET /v1/games/{game_id}/picture.svg within replay.",
         "WARNING parsing GET /v1/players/{player_id}/hands within hands.",
         "WARNING parsing GET /v1/players/{player_id}/hands.tar within hands.",

@@ -122,6 +122,7 @@ REQUIRED_QUERIES: dict[str, str] = {
     "GET /v1/statistics/blind-choices": "player={accused}",
     "GET /v1/log/proof": "game={published}",
     "GET /v1/ratings": "ruleset=leeds",
+    "GET /v1/oembed": "url=http://{site}/replay/{game_id}",
 }
 """Queries that a call requires; sent if the row names no query."""
 

@@ -75,7 +75,8 @@ class Scene:
         elif cell.caller in self.tokens:
             headers["Authorization"] = f"Bearer {self.tokens[cell.caller]}"
         body = BODIES.get(cell.operation)
-        path = filled.format(**(ANYWHERE | known | self.ids))
+        site = f"{self.connection.host}:{self.connection.port}"
+        path = filled.format(**(ANYWHERE | {"site": site} | known | self.ids))
         return self._ask(method, path, body, headers)[0]
 
     def restored(self, cell: Cell) -> Scene:

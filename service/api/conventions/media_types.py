@@ -19,6 +19,8 @@ EVENT_STREAM = "text/event-stream"
 
 SVG = "image/svg+xml"
 
+PNG = "image/png"
+
 ZIP = "application/zip"
 
 OCTETS = "application/octet-stream"

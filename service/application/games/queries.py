@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
-from functools import lru_cache
+from dataclasses import dataclass, field
+from functools import lru_cache, partial
 from typing import Any
 from uuid import UUID
 
@@ -17,6 +17,7 @@ from service.application.calls import Caller, digest
 from service.application.errors import Refusal, invalid
 from service.application.games.cache import GameCache, Histories, Names
 from service.application.games.entry import GameEntry
+from service.application.games.pictures import Pictures
 from service.application.games.schedule import clock_wake, entropy_wake, stands_in, window_until
 from service.application.quotas import listing, rows_of, work
 from service.application.signing import Receipts
@@ -135,6 +136,7 @@ class Games:
     receipts: Receipts
     names: Names
     access_log: AccessLog
+    pictures: Pictures = field(default_factory=Pictures)
 
     def entry(self, caller: Caller, game: UUID) -> GameEntry:
         """
@@ -298,16 +300,31 @@ class Games:
 
         Raises Refusal `not-found`, and those of `check_range` and `viewer`.
         """
+        entry, version, as_ = self._moment(caller, game, at, viewer)
+        return self._drawn(entry, version, as_, language if language in LANGUAGES else ENGLISH)
+
+    def pixels(self, caller: Caller, game: UUID, at: int | None, viewer: str) -> bytes:
+        """Return what `picture` draws as PNG, with English words; raises Refusal as it does."""
+        entry, version, as_ = self._moment(caller, game, at, viewer)
+        drawn = partial(self._drawn, entry, version, as_, ENGLISH)
+        return self.pictures.of((game, version, as_), drawn)
+
+    def _moment(
+        self, caller: Caller, game: UUID, at: int | None, viewer: str
+    ) -> tuple[GameEntry, int, Viewer]:
+        """Return the version and the viewer of a picture, and record that they are read."""
         entry = self.entry(caller, game)
         version = entry.record.version if at is None else at
         self.check_range(entry, version, version)
         as_ = self.viewer(entry, caller, viewer)
         self.access_log.note(entry, caller, as_)
+        return entry, version, as_
+
+    def _drawn(self, entry: GameEntry, version: int, viewer: Viewer, language: str) -> str:
         history = self.histories.full(entry)
         steps = _steps(history, max(version - 1, 1), version)
-        known = language if language in LANGUAGES else ENGLISH
-        (frame,) = frames_of(steps, viewer=as_, first=version, say=spelled(known))
-        return picture(frame, known)
+        (frame,) = frames_of(steps, viewer=viewer, first=version, say=spelled(language))
+        return picture(frame, language)
 
     def sentence(self, entry: GameEntry, seq: int | None) -> str | None:
         """

@@ -24,6 +24,7 @@ WITHOUT_OTHER_HANDS = (
     *(f"{GAME}/audit/moves/0", f"{GAME}/audit/moves/{{bobs}}", f"{GAME}/audit/knowledge?seat=1"),
     *(f"{GAME}/notes", f"{GAME}/disputes", DISPUTE, TABLE, f"{TABLE}/keys", LISTED),
     *(f"{GAME}/picture.svg", f"{GAME}/picture.svg?at=3", f"{GAME}/picture.svg?as=1"),
+    *(f"{GAME}/picture.png", f"{GAME}/picture.png?at=3&as=1"),
     *("/v1/tables?mine=true", "/v1/games"),
 )
 """Calls that never show seat 1 the hand of another seat, so its reads are not recorded."""
@@ -40,6 +41,7 @@ SEALED = (
     *(f"{GAME}/replay?as=all", f"{GAME}/replay?as=0", f"{GAME}/transcript?as=all"),
     *(f"{GAME}/transcript?as=0", f"{GAME}/audit/knowledge?seat=0"),
     *(f"{GAME}/picture.svg?as=all", f"{GAME}/picture.svg?at=3&as=0"),
+    *(f"{GAME}/picture.png?as=all", f"{GAME}/picture.png?at=3&as=0"),
 )
 """Refused to seat 1 before the seal."""
 

@@ -90,6 +90,7 @@ def reads_of(world: World, game: UUID, version: int) -> list[str]:
         *(f"{path}/audit/cards/Th", f"{path}/audit/knowledge?seat=1"),
         *(f"{path}/notes", f"{path}/reasons?cards=Th"),
         *(f"{path}/picture.svg", f"{path}/picture.svg?at=3&as=all"),
+        *(f"{path}/picture.png", f"{path}/picture.png?at=3&as=all"),
         *(f"{path}/disputes", f"/v1/disputes/{dispute}", f"{path}/audit/readings"),
     ]
     rules = [str(rule) for rule in world.app.url_map.iter_rules() if "GET" in (rule.methods or ())]
