@@ -120,6 +120,8 @@ def _queries(scene: Scene, rule: str) -> Iterator[tuple[str, str, str | None]]:
             yield "190 tables of the caller", "?mine=true&limit=200", "Dee"
         case "/v1/log/proof":
             yield "", f"?game={scene.sealed}", None
+        case "/v1/oembed":
+            yield "19,000 actions, running", f"?url=http://localhost/replay/{scene.long}", None
         case "/v1/statistics/blind-choices":
             yield "", f"?player={scene.people['Ada'].id}", "Ada"
         case "/v1/players/me":
