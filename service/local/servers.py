@@ -168,7 +168,10 @@ class EmbeddedPostgres:
         if not self._password.exists():
             self._protect()
         if self._counts_queries:
-            self._show_queries()
+            with contextlib.suppress(
+                psycopg.Error
+            ):  # as on a full disk: the next start tries again
+                self._show_queries()
         self.probe.path = self._socket
         return self.url
 
@@ -200,16 +203,20 @@ class EmbeddedPostgres:
         return self._durable and not self._recovery and library.exists()
 
     def _show_queries(self) -> None:
-        """Make the view of these times, which only a superuser can; a replica has it already."""
-        with psycopg.connect(self.url, autocommit=True) as connection:
-            if connection.execute("SELECT pg_is_in_recovery()").fetchone() == (True,):
+        """
+        Make the view of these times, which only a superuser can; a replica has it already.
+
+        It does not wait for a synchronous archive, which begins to receive after this start.
+        """
+        with psycopg.connect(self.url, options="-c synchronous_commit=local") as connection:
+            found = connection.execute(
+                "SELECT pg_is_in_recovery(), to_regclass('monitoring.pg_stat_statements')"
+            ).fetchone()
+            if found != (False, None):
                 return
-            connection.execute("SET client_min_messages = warning")
             connection.execute("CREATE SCHEMA IF NOT EXISTS monitoring")
             connection.execute("GRANT USAGE ON SCHEMA monitoring TO PUBLIC")
-            connection.execute(
-                "CREATE EXTENSION IF NOT EXISTS pg_stat_statements SCHEMA monitoring"
-            )
+            connection.execute("CREATE EXTENSION pg_stat_statements SCHEMA monitoring")
 
     def _write_access(self) -> None:
         """Write who may connect: the superuser needs the password once there is one."""
