@@ -84,11 +84,11 @@ def test_the_ratings_of_the_ruleset_that_was_chosen_last_are_shown(visits: Visit
 
 def test_a_second_press_on_more_ratings_adds_no_rows_twice(visits: Visits) -> None:
     page = visits.page()
-    first = {"items": [rating("Ada")], "next": 1}
-    page.route("**/v1/ratings?*after=0", lambda route: route.fulfill(json=first))
+    first = {"items": [rating("Ada")], "next": "1"}
+    page.route("**/v1/ratings?ruleset=leeds", lambda route: route.fulfill(json=first))
     page.goto("/ratings?ruleset=leeds")
     page.get_by_role("cell", name="Ada").wait_for()
-    held = Held(page, "**/v1/ratings?*after=1")
+    held = Held(page, "**/v1/ratings?*cursor=1")
     page.locator("#ratings > button").evaluate("(more) => { more.click(); more.click(); }")
     held.wait()
     held.release({"items": [rating("Bob")], "next": None})
