@@ -232,10 +232,11 @@ def _refuses_beyond_schema(answer: Any) -> bool:
     Return whether a body has only faults that no schema states.
 
     They are those of a name, whose rule counts what readers see, of a receipt, which a key of the
-    server signed, of an address of a webhook, and of a table with or without `like`.
+    server signed, of an address of a webhook, of an accusation, whose charge decides whether it
+    names a move or a partner, and of a table with or without `like`.
     """
     faults = answer.json().get("errors", ())
-    places = ("/name", "/receipt", "/url")
+    places = ("/name", "/receipt", "/url", "/seq", "/partner")
     like = ("is not allowed beside `like`", "is missing")
     return all(one["at"] in places or one["message"] in like for one in faults)
 
