@@ -14,7 +14,7 @@ import orjson
 import redis
 
 _GAMES: Final = "shithead.due"  # list of [game, version, context of the trace], oldest first
-_MARK: Final = "shithead.due.job"  # WAITING or SERVING: nobody has to enqueue a job
+_MARK: Final = "shithead.due.job"  # WAITING or SERVING: no further job is needed
 _HELP: Final = "shithead.due.help"  # set after a job was enqueued because another has too much
 
 WAITING: Final = b"waiting"
@@ -86,7 +86,7 @@ class DueGames:
         self._client.delete(_lease(game))
 
     def serve(self) -> None:
-        """Mark the list as served, for SERVING_MS: nobody has to enqueue a job."""
+        """Mark the list as served, for SERVING_MS: no further job is needed."""
         self._client.set(_MARK, SERVING, px=SERVING_MS)
 
     def leave(self) -> None:
@@ -109,7 +109,7 @@ class DueGames:
 
     def needs_job(self, *, is_job_queued: bool) -> bool:
         """
-        Return whether games wait and nobody will look at them, and mark a job as waiting.
+        Return whether games wait for which no job exists, and mark a job as waiting.
 
         A job that was to wait is lost if no job of any kind is queued.
         """
@@ -120,7 +120,7 @@ class DueGames:
         return not is_job_queued and self._client.get(_MARK) == WAITING
 
     def needs_help(self) -> bool:
-        """Return whether games wait while the caller can take none, and nobody was asked lately."""
+        """Return whether games wait that the caller cannot take, and no worker was asked lately."""
         return bool(self.count() and self._client.set(_HELP, 1, nx=True, px=HELP_MS))
 
     def count(self) -> int:

@@ -666,7 +666,7 @@ WHEN_LOADED = """async () => {
   for (let before = -1; loaded() !== before; await new Promise((done) => setTimeout(done, 500)))
     before = loaded();
 }"""
-"""Waits until half a second brought nothing new; the player's stream keeps the network busy."""
+"""Waits until no file was loaded for half a second; the player's stream keeps the network busy."""
 
 
 @pytest.mark.parametrize(
