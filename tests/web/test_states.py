@@ -76,9 +76,9 @@ def test_the_faces_of_a_private_hand_are_those_of_its_players(
 
 
 HURRY = """window.setTimeout = (
-    (real) => (work, ms) => real(work, ms < 15000 ? ms / 50 : ms)
+    (real) => (work, ms) => real(work, ms < 10000 ? ms / 50 : ms)
 )(setTimeout)"""
-"""A script that shortens the pauses between attempts, but not the time limit of an attempt."""
+"""A script that shortens the pauses between attempts, not the time limit of one or of a silence."""
 
 
 def test_a_page_without_a_connection_loads_again_when_it_is_back(

@@ -102,6 +102,7 @@ let drawn = 0; // the version that seats and middle show
 let usesKeys = false; // whether the last input was a key
 let isMarked = false; // whether the title shows that the reader is on turn
 let isReady = false; // whether the reader could act when the page was drawn last
+let isOwed = false; // whether the focus was lost, and nothing could take it yet
 
 addEventListener("pointerdown", () => (pressing = true), { capture: true });
 addEventListener("pointerup", release, { capture: true });
@@ -146,7 +147,8 @@ export function render() {
   const [before, moment] = [isReady, pictured()];
   isReady = moment.isMine || over() || (own !== null && view.status === "swapping" && !own.ready && !moment.isBehind);
   const isLost = document.activeElement === document.body || (focused && !find("#own").contains(document.activeElement));
-  if ((focused && isLost) || (usesKeys && isReady && !before && (isLost || focused))) refocus();
+  isOwed = (isLost && (isOwed || focused || (usesKeys && isReady))) || (usesKeys && isReady && !before && focused);
+  if (isOwed) isOwed = !refocus();
   fitHand();
   showLog();
   showNotices();
@@ -157,11 +159,12 @@ export function render() {
 /** What happened last, in words. @param {Api["Event"][]} events */
 const lineOf = (events) => marked(lastAction(events, voice()), game.view.seats.map(seatName));
 
-/** Focus the next card after the focused element was removed, for example a played card. */
+/** Focus the next card after the focused element was removed, for example a played card; return whether there is one. */
 function refocus() {
   const own = find("#own");
   const next = ["#hand button.leads.fits", "button.fits", "button.main", "button[data-own]"].map((one) => own.querySelector(one)).find(Boolean);
   if (next instanceof HTMLElement) next.focus({ preventScroll: true });
+  return own.contains(document.activeElement);
 }
 
 /** The seq from which actions are shown: since the reader's last move; for a spectator, about the last round. */

@@ -8,14 +8,14 @@
  */
 
 import { webcrypto } from "node:crypto";
-import { existsSync, lstatSync, readdirSync, readFileSync, statSync } from "node:fs";
+import { closeSync, existsSync, lstatSync, openSync, readdirSync, readFileSync, readSync, statSync } from "node:fs";
 import { join, relative, sep } from "node:path";
 import { parseArgs } from "node:util";
 
 import { MAX_ENTRIES, MAX_INFLATED, NotABundle } from "./archive.js";
 import { readFile, readFolder } from "./bundle.js";
 import { LEVELS, levelOf, statusFor } from "./levels.js";
-import { distinct, readKeys, readRestores } from "./notes.js";
+import { MAX_NOTE, distinct, readKeys, readRestores } from "./notes.js";
 import { readKeyChanges, readSeatKey } from "./seat_keys.js";
 import { verifyAll } from "./sequence.js";
 import { ruleOf } from "./statements.js";
@@ -174,12 +174,25 @@ function levelIn({ level, upTo }, log) {
 /** The exit status of several files is the one of their statuses that comes last here. */
 const SEVERITY = [0, 2, 1, 3];
 
+/** @param {string} path @returns {Uint8Array} the note in a file, or so much of a longer file that it is no note */
+function noteOf(path) {
+  const bytes = new Uint8Array(MAX_NOTE + 1);
+  const file = openSync(path, "r");
+  try {
+    let length = 0;
+    for (let read = 1; read && length < bytes.length; length += read) read = readSync(file, bytes, length, bytes.length - length, null);
+    return bytes.subarray(0, length);
+  } finally {
+    closeSync(file);
+  }
+}
+
 /** @returns {Promise<number>} the exit status */
 async function main() {
   const { values, files } = options();
   const witnessKeys = distinct((await Promise.all(values["witness-key"].map((key) => keysOf(key, true)))).flat());
   const outside = {
-    receipts: values.receipt.map((path) => new Uint8Array(readFileSync(path))),
+    receipts: values.receipt.map(noteOf),
     serverKeys: (await Promise.all(values["server-key"].map((key) => keysOf(key, false)))).flat(),
     restores: values["server-key"].flatMap(restoresOf),
     witnessKeys,

@@ -17,7 +17,7 @@ import { MAX_EVENTS, TIME, wrongPlace } from "./shapes.js";
 
 const ED25519 = 1;
 const COSIGNATURE = 4;
-const MAX_NOTE = 2 ** 20; // bytes
+export const MAX_NOTE = 2 ** 20; // bytes
 const MAX_SIGNATURES = 100;
 const MAX_EXTRA = 2 ** 16; // bytes
 const LATEST = 2n ** 63n - 1n; // of tree sizes and of times
