@@ -169,7 +169,10 @@ def dump_redis(url: str) -> str:
     found: list[str] = []
     with redis.Redis.from_url(url) as client:
         for key in client.scan_iter():
-            found += [key.decode("latin-1"), client.dump(key).decode("latin-1")]
+            value = client.dump(key)
+            if value is None:  # it expired since the scan
+                continue
+            found += [key.decode("latin-1"), value.decode("latin-1")]
             if client.type(key) == b"hash":
                 found += [str(client.hgetall(key))]
     return "\n".join(found)

@@ -225,7 +225,7 @@ async function accuse(game) {
  * @param {() => void} [onaccepted] called before the dispute is shown
  */
 function call(part, body, onaccepted) {
-  const before = JSON.stringify(court.dispute);
+  const before = JSON.stringify(EFFECTS[part](court.dispute));
   return attempt(async () => {
     const dispute = await post(/** @type {any} */ (`/v1/disputes/${id}/${part}`), body);
     onaccepted?.();
@@ -237,9 +237,26 @@ function call(part, body, onaccepted) {
     const isNewest = read();
     const dispute = await get(`/v1/disputes/${id}`);
     if (isNewest()) show(dispute);
-    return JSON.stringify(dispute) !== before;
+    return JSON.stringify(EFFECTS[part](dispute)) !== before;
   });
 }
+
+/** @param {Api["Dispute"]} dispute @param {{by: string}[]} entries @returns {number} how many of them are of the reader's side */
+const ofSide = (dispute, entries) => entries.filter((one) => one.by === dispute.you?.side).length;
+
+/**
+ * What a step of the reader changes in a dispute. Other parts change without the reader: findings are added, others act.
+ *
+ * @type {Record<"statements" | "receipts" | "referees" | "votes" | "appeal" | "withdrawal", (dispute: Api["Dispute"]) => unknown>}
+ */
+const EFFECTS = {
+  statements: (dispute) => ofSide(dispute, dispute.statements),
+  receipts: (dispute) => ofSide(dispute, dispute.receipts),
+  referees: ({ you, referees }) => [you?.referee, referees.filter((one) => you?.side && one.refused_by === you.side).length],
+  votes: ({ you, referees }) => referees.filter((one) => one.referee === you?.referee).map((one) => [one.voted_at, one.revealed_at]),
+  appeal: ({ rulings }) => rulings.filter((one) => one.state === "appealed" || one.state === "superseded").length,
+  withdrawal: ({ withdrawn }) => withdrawn,
+};
 
 const cast = (/** @type {Posted<"POST", "/v1/disputes/{}/votes">} */ body) => call("votes", body);
 
