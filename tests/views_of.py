@@ -7,7 +7,7 @@ from itertools import islice
 from typing import Any
 from unittest.mock import patch
 
-from service.api import events
+from service.api import following
 from service.domain.commands import Seat
 from tests.indistinguishable_decks import RecordedAnswer, Service, Viewer
 from tests.worlds.fake_world import entry_of
@@ -99,7 +99,7 @@ def live(service: Service, viewer: Viewer, version: int) -> RecordedAnswer:
     headers = {"X-Request-ID": "same"}
     if viewer is not None:
         headers["Authorization"] = f"Bearer {service.tokens[viewer]}"
-    with patch.object(events, "COMMENT_SECONDS", 0.0):
+    with patch.object(following, "COMMENT_SECONDS", 0.0):
         path = f"/v1/games/{service.game}/stream"
         answer = service.client.get(path, headers=headers, buffered=False)
         pieces = list(islice(answer.iter_encoded(), 1 + version + COMMENTS))

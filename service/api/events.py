@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import re
 import time
-from collections.abc import Generator, Iterator, Sequence
+from collections.abc import Generator, Sequence
+from functools import partial
 from typing import Any, NamedTuple
 from uuid import UUID
 
@@ -30,24 +31,7 @@ from service.api.conventions.caching import immutable, private, shared
 from service.api.conventions.media_types import EVENT_STREAM, JSON, NDJSON, PLAIN, PNG, SVG
 from service.api.conventions.paging import listed, with_next
 from service.api.conventions.responses import json_response, page, text_response
-from service.api.following import (
-    COMMENT_SECONDS,
-    FAULTS,
-    TOKEN_SECONDS,
-    Called,
-    Following,
-    FrameBatch,
-    Pause,
-    Read,
-    Send,
-    Step,
-    Trace,
-    Wait,
-    next_step,
-    slot_for_stream,
-    stream_response,
-    streamed,
-)
+from service.api.following import TOKEN_SECONDS, Called, Following, Step, streamed
 from service.api.operation import (
     EVENT_ID,
     Call,
@@ -342,10 +326,8 @@ def follow(call: Call, game_id: UUID) -> Response:
     check_known("game", entry.version, first)
     if entry.record.sealed and first == entry.version and _is_resumed():
         return private(Response(status=204))
-    if request.method == "HEAD":
-        return stream_response(iter(()))
-    slot = slot_for_stream(call.caller.player)
-    return streamed(Follower(parts, call.caller, entry, first, slot))
+    follow = partial(Follower, parts, call.caller, entry, first)
+    return streamed(call.caller.player, follow)
 
 
 class _Delivery(NamedTuple):
@@ -357,6 +339,14 @@ class _Delivery(NamedTuple):
     until: int
 
 
+class FrameBatch(NamedTuple):
+    """Frames of consecutive events, and the version of the game when they were read."""
+
+    frames: tuple[bytes, ...]
+    version: int
+    has_seal: bool  # as the last event
+
+
 class Follower(Following):
     """One client that follows a game's log."""
 
@@ -365,77 +355,46 @@ class Follower(Following):
     ) -> None:
         super().__init__(parts, caller, slot)
         self.game = entry.record.identity
-        self.public = entry.public
-        self._player = None if self._token is None else caller.player
-        self.topics = (self.game,) if self._player is None else (self.game, self._player)
+        player = None if self._token is None else caller.player
+        self.topics = (self.game,) if player is None else (self.game, player)
         self.names = {"game": str(self.game)}
+        self._public = entry.public
         self._games = parts.services.games
         self._notifier = parts.services.notifier
-        self._first = first
+        self._first = self._after = first
         self._is_over = entry.record.sealed and first == entry.version
+        self._check_at = time.monotonic() + TOKEN_SECONDS
         self._deliveries: list[_Delivery] = []  # not yet traced
+        self.take_tickets()
 
-    def steps(self) -> Generator[Step, Any, None]:
-        """Yield the steps of the stream until the seal, or until the process stops."""
-        yield Send((b"retry: 2000\n\n",))
-        after, ended, comment = self._first, self._is_over, time.monotonic() + COMMENT_SECONDS
-        check = time.monotonic() + TOKEN_SECONDS
-        tokens = self._tokens_ticket()
-        while not ended:
-            if tokens != (tokens := self._tokens_ticket()):
+    def look(self) -> Generator[Step, Any, float | None]:
+        """Send a batch of the events that are new; at the seal `event: end`."""
+        if not self._is_over:
+            (_, *before), (ticket, *tokens) = self._tickets, self.take_tickets()
+            if before != tokens or time.monotonic() > self._check_at:
+                self._check_at = time.monotonic() + TOKEN_SECONDS
                 yield Called(self.check_token)
-            ticket, since = self._waiting.ticket(self.game), time.time_ns()
-            batch: FrameBatch = yield Read(after, ticket)
-            events, version, ended = len(batch.frames), batch.version, batch.has_seal
-            if events:
-                yield Send(batch.frames)
-            del batch  # not held in memory while the stream waits
-            if version < after:
-                return  # a backup was restored; the reader reconnects and gets `unknown-version`
-            if tracing.is_on() and 0 < events <= MAX_TRACED:
-                yield Trace()
-                self._deliveries.append(_Delivery(after, events, since, time.time_ns()))
-            after += events
-            if self._waiting.ended and not ended:
-                return  # without `event: end`: clients reconnect with Last-Event-ID
-            if time.monotonic() > check:
-                yield Called(self.check_token)
-                check = time.monotonic() + TOKEN_SECONDS
-            if events:
-                comment = time.monotonic() + COMMENT_SECONDS
-            elif time.monotonic() > comment:
-                yield Trace()
-                yield Send((b": nothing new\n\n",))
-                comment = time.monotonic() + COMMENT_SECONDS
-            if not ended and after >= version:
-                yield Wait(ticket, max(0.0, comment - time.monotonic()))
+            after, since = self._after, time.time_ns()
+            # A read that began before this stream's ticket could miss what the ticket announces.
+            key = self.game, after, ticket
+            batch: FrameBatch = yield Called(partial(self.read, after), key)
+            if batch.frames:
+                if not self._public:
+                    yield Called(partial(self.check, batch))
+                yield self.send(batch.frames)
+            if batch.version < after:
+                return None  # a backup was restored; the reader reconnects: `unknown-version`
+            self._after += (events := len(batch.frames))
+            if tracing.is_on() and (0 < events <= MAX_TRACED or self.is_quiet()):
+                yield Called(self.trace)
+                if events:
+                    self._deliveries.append(_Delivery(after, events, since, time.time_ns()))
+            if not batch.has_seal:
+                return self._waiting.longest() if self._after >= batch.version else 0.0
         # An EventSource reconnects with the id of the seal and stops at 204, so it has to get one.
-        identity = b"" if after > self._first else b"id: %d\n" % (after - 1)
-        yield Send((b"%bevent: end\ndata:\n\n" % identity,))
-
-    def stream(self) -> Iterator[bytes]:
-        """Yield the frames of the stream one by one; the calling thread waits for them."""
-        steps, batch = self.steps(), None
-        try:
-            while (step := next_step(steps, batch)) is not None:
-                match step:
-                    case Send():
-                        yield from step.frames
-                    case Read():
-                        batch = self.read(step.after)
-                        if not self.public and batch.frames:
-                            self.check(batch)
-                    case Called():
-                        step.act()
-                    case Wait():
-                        batch = None  # not held in memory meanwhile
-                        self._waiting.wait(self.game, step.ticket, step.seconds)
-                    case Trace():
-                        self.trace()
-                    case Pause():
-                        raise AssertionError("a follower of a game has no mailbox")
-        except FAULTS as error:
-            self.note_fault(error)
+        identity = b"" if self._after > self._first else b"id: %d\n" % (self._after - 1)
+        yield self.send((b"%bevent: end\ndata:\n\n" % identity,))
+        return None
 
     def read(self, after: int) -> FrameBatch:
         """Return a batch for all streams of a game; those of a private game then call `check`."""
@@ -450,10 +409,6 @@ class Follower(Following):
         """
         self.check_token()
         self._games.check_lines(self._caller, self.game, with_seal=batch.has_seal)
-
-    def _tokens_ticket(self) -> int:
-        """Return a number that changes when tokens of the stream's player have ended."""
-        return 0 if self._player is None else self._waiting.ticket(self._player)
 
     def trace(self) -> None:
         """

@@ -1,14 +1,16 @@
 """
-What every event stream has in common: its slot, its steps, and the thread that carries them out.
+The transport of every event stream: its slot, its heartbeat, its end, and its steps.
 
-A follower yields what to do, in order: send, read, call, wait, trace. In the API a thread carries
-the steps out, in the stream process a coroutine (`stream_server`).
+A follower yields what to do, in order: send, call, wait. In the API a thread carries the steps
+out, in the stream process a coroutine (`stream_server`). What is sent is in its class: `events`
+has the log of a game, `own_stream` what concerns a player.
 """
 
 from __future__ import annotations
 
+import time
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
+from collections.abc import Callable, Generator, Hashable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from types import MappingProxyType
@@ -49,45 +51,20 @@ class Send(NamedTuple):
     frames: Sequence[bytes]
 
 
-class Read(NamedTuple):
-    """Read the events from seq `after` on, and send the batch to the generator."""
-
-    after: int
-    ticket: int  # of the listener, taken before the read
-
-
 class Called(NamedTuple):
     """Call a function that may read from the store, and send its result to the generator."""
 
     act: Callable[[], Any]
+    key: Hashable = None  # calls with the same key at the same time are one, unless it is None
 
 
 class Wait(NamedTuple):
-    """Wait for a notification later than the ticket."""
+    """Wait until the follower is woken."""
 
-    ticket: int
-    seconds: float
-
-
-class Pause(NamedTuple):
-    """Wait until something is in the mailbox of the follower."""
-
-    seconds: float
+    seconds: float  # at most
 
 
-class Trace(NamedTuple):
-    """Trace the earlier deliveries, which can take a while."""
-
-
-Step = Send | Read | Called | Wait | Pause | Trace
-
-
-class FrameBatch(NamedTuple):
-    """Frames of consecutive events, and the version of the game when they were read."""
-
-    frames: tuple[bytes, ...]
-    version: int
-    has_seal: bool  # as the last event
+Step = Send | Called | Wait
 
 
 def next_step(steps: Generator[Step, Any, None], result: Any) -> Step | None:
@@ -107,7 +84,9 @@ class Following(ABC):
     names: Mapping[str, str] = MappingProxyType({})
     """What a line of the log says of the stream besides its fault."""
 
-    def __init__(self, parts: Context, caller: Caller, slot: str) -> None:
+    def __init__(
+        self, parts: Context, caller: Caller, slot: str, media_type: str = EVENT_STREAM
+    ) -> None:
         self._waiting = parts.waiting
         self._first_reads = parts.services.first_reads
         self._token = None if caller.read is None else caller.read.token
@@ -115,14 +94,65 @@ class Following(ABC):
         self._caller = replace(caller, read=None, what=lambda: path)
         self._slots = parts.streams
         self._slot = slot
+        self.media_type = media_type
+        self._heartbeat = 0.0  # when the next one is due
+        self._tickets: tuple[int, ...] = ()
 
     @abstractmethod
+    def look(self) -> Generator[Step, Any, float | None]:
+        """Send what is new; return in how many seconds to look again, None at the end."""
+
     def steps(self) -> Generator[Step, Any, None]:
         """Yield the steps of the stream until its end, or until the process stops."""
+        is_sse = self.media_type == EVENT_STREAM
+        if is_sse:
+            yield self.send((b"retry: 2000\n\n",))
+        while (seconds := (yield from self.look())) is not None and not self._waiting.ended:
+            if self.is_quiet():
+                yield self.send((b": nothing new\n\n" if is_sse else b"\n",))
+            if seconds > 0:
+                yield Wait(max(0.0, min(seconds, self._heartbeat - time.monotonic())))
 
-    @abstractmethod
+    def send(self, frames: Sequence[bytes]) -> Send:
+        """Return the step that sends frames: the next heartbeat is due COMMENT_SECONDS later."""
+        self._heartbeat = time.monotonic() + COMMENT_SECONDS
+        return Send(frames)
+
+    def is_quiet(self) -> bool:
+        """Return whether a heartbeat is due."""
+        return time.monotonic() >= self._heartbeat
+
     def stream(self) -> Iterator[bytes]:
         """Yield the frames of the stream one by one; the calling thread waits for them."""
+        steps, result = self.steps(), None
+        try:
+            while (step := next_step(steps, result)) is not None:
+                result = None
+                match step:
+                    case Send():
+                        yield from step.frames
+                    case Called():
+                        result = step.act()
+                    case Wait():
+                        self.wait(step.seconds)
+        except FAULTS as error:
+            self.note_fault(error)
+
+    def take_tickets(self) -> tuple[int, ...]:
+        """Return the tickets of the topics, from before what is read next."""
+        self._tickets = tuple(map(self._waiting.ticket, self.topics))
+        return self._tickets
+
+    def is_woken(self) -> bool:
+        """Return whether something came after the last look."""
+        return self._tickets != tuple(map(self._waiting.ticket, self.topics))
+
+    def wait(self, seconds: float) -> None:
+        """Wait in this thread until something comes, at most `seconds`."""
+        self._waiting.wait(self.topics[0], self._tickets[0], seconds)
+
+    def woken_by(self, wake: Callable[[], None]) -> None:  # noqa: B027 - few have a mailbox
+        """Call `wake`, from another thread, when something comes that no topic announces."""
 
     def release(self) -> None:
         """Release the slot, once."""
@@ -135,13 +165,6 @@ class Following(ABC):
 
     def trace(self) -> None:  # noqa: B027 - only streams of games are traced
         """Trace earlier deliveries, in the traces that published what they contain."""
-
-    def woken_by(self, wake: Callable[[], None]) -> None:  # noqa: B027 - few have a mailbox
-        """Call `wake`, from another thread, when there is something in the mailbox."""
-
-    def has_mail(self) -> bool:
-        """Return whether there is something in the mailbox."""
-        return False
 
     def check_token(self) -> None:
         """Raise Refusal `unauthorized` if the token of the stream has ended."""
@@ -188,19 +211,33 @@ def slot_for_poll() -> Iterator[bool]:
         yield free
 
 
-def streamed(follower: Following, media_type: str = EVENT_STREAM) -> Response:
-    """Return the response of a stream, which the stream process sends itself."""
+def streamed(
+    player: UUID | None, follow: Callable[[str], Following], media_type: str = EVENT_STREAM
+) -> Response:
+    """
+    Return the response of a stream in a slot of the player; the stream process sends it itself.
+
+    `follow` makes its follower, with the slot. Raises the refusals of `slot_for_stream`.
+    """
+    if request.method == "HEAD":
+        return _stream_response(iter(()), media_type)
+    slot = slot_for_stream(player)
+    try:
+        follower = follow(slot)
+    except BaseException:
+        context().streams.release(slot)
+        raise
     hand_over: HandOver | None = request.environ.get(HAND_OVER)
     if hand_over is not None:
         hand_over.follower = follower
-        return stream_response(iter(()), media_type)
-    response = stream_response(follower.stream(), media_type)
+        return _stream_response(iter(()), media_type)
+    response = _stream_response(follower.stream(), media_type)
     # The slot is released however the stream ends, even before the first byte.
     response.call_on_close(follower.close)
     return response
 
 
-def stream_response(body: Iterator[bytes], media_type: str = EVENT_STREAM) -> Response:
+def _stream_response(body: Iterator[bytes], media_type: str) -> Response:
     """Return the response with the head of a stream."""
     response = private(Response(body, content_type=media_type))
     response.headers["X-Accel-Buffering"] = "no"

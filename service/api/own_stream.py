@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import random
 import time
-from collections.abc import Callable, Generator, Iterator, Sequence
+from collections.abc import Callable, Generator, Sequence
 from functools import partial
 from typing import Any, Final
 from uuid import UUID
 
 import orjson
-from flask import Response, request
+from flask import Response
 
 from schemas.notices import OwnStreamQuery, SnapshotSchema
 from service.api.audience import Mailbox
@@ -18,23 +18,7 @@ from service.api.context import Context, context, services
 from service.api.conventions.caching import private
 from service.api.conventions.media_types import EVENT_STREAM, JSON, NDJSON
 from service.api.conventions.responses import json_response
-from service.api.following import (
-    COMMENT_SECONDS,
-    FAULTS,
-    Called,
-    Following,
-    Pause,
-    Read,
-    Send,
-    Step,
-    Trace,
-    Wait,
-    next_step,
-    slot_for_poll,
-    slot_for_stream,
-    stream_response,
-    streamed,
-)
+from service.api.following import Called, Following, Step, slot_for_poll, streamed
 from service.api.long_poll import LOST_SECONDS
 from service.api.operation import Call, InviteHeaders, Token, blueprint, operation
 from service.api.parsing import malformed
@@ -88,11 +72,8 @@ def follow_own(call: Call) -> Response:
     parts.services.notices.check(call.caller, wanted)
     if call.media_type == JSON:
         return private(json_response(_polled(call, parts, wanted)))
-    if request.method == "HEAD":
-        return stream_response(iter(()), call.media_type)
-    slot = slot_for_stream(call.by.id)
-    follower = OwnFollower(parts, call.by.id, call.caller, wanted, call.media_type, slot)
-    return streamed(follower, call.media_type)
+    follow = partial(OwnFollower, parts, call.by.id, call.caller, wanted, call.media_type)
+    return streamed(call.by.id, follow, call.media_type)
 
 
 def _polled(call: Call, parts: Context, wanted: Wanted) -> dict[str, Any]:
@@ -142,15 +123,15 @@ class OwnFollower(Following):
         media_type: str,
         slot: str,
     ) -> None:
-        super().__init__(parts, caller, slot)
+        super().__init__(parts, caller, slot, media_type)
         self._parts = parts
         self._player = player
         self._wanted = wanted
-        self._is_sse = media_type == EVENT_STREAM
-        self._frame: Callable[[Any, str], bytes] = _event if self._is_sse else _line
+        self._frame = _event if media_type == EVENT_STREAM else _line
         self._notices = parts.services.notices
         self._open = Open()
         self._sent = Sent()
+        self._look_at = 0.0  # the snapshot has not been sent
         self._mailbox = Mailbox(player, wanted.watched)
         parts.audience.join(self._mailbox, referee=wanted.referee)
 
@@ -159,62 +140,38 @@ class OwnFollower(Following):
         self._parts.audience.leave(self._mailbox)
         super().release()
 
+    def is_woken(self) -> bool:
+        """Return whether there are changes to handle."""
+        return not self._mailbox.is_empty()
+
+    def wait(self, seconds: float) -> None:
+        """Wait in this thread until something changes, at most `seconds`."""
+        self._mailbox.wait(seconds)
+
     def woken_by(self, wake: Callable[[], None]) -> None:
         """Call `wake` with each change, from another thread."""
         self._mailbox.woken_by(wake)
 
-    def has_mail(self) -> bool:
-        """Return whether there are changes to handle."""
-        return not self._mailbox.is_empty()
-
-    def steps(self) -> Generator[Step, Any, None]:
-        """Yield the steps of the stream until its token ends, or until the process stops."""
-        if self._is_sse:
-            yield Send((b"retry: 2000\n\n",))
-        found = yield Called(self._look)
-        items = [notice.json() for notice in found]
-        yield Send((self._frame({"type": "snapshot", "items": items}, "snapshot"),))
-        del found, items  # not held in memory while the stream waits
-        look = time.monotonic() + _seconds_to_look(self._parts)
-        comment = time.monotonic() + COMMENT_SECONDS
-        while not self._waiting.ended:
-            yield Pause(max(0.0, min(look, comment) - time.monotonic()))
+    def look(self) -> Generator[Step, Any, float | None]:
+        """Send the snapshot at first, then the new notices."""
+        if not self._look_at:
+            items = [notice.json() for notice in (yield Called(self._look))]
+            yield self.send((self._frame({"type": "snapshot", "items": items}, "snapshot"),))
+        else:
             changed, games = self._mailbox.take()
             notices = yield from self._of_games(games)
-            if changed or time.monotonic() >= look:
+            if changed or time.monotonic() >= self._look_at:
                 notices += yield Called(self._look)
-                look = time.monotonic() + _seconds_to_look(self._parts)
             if notices:
-                yield Send([self._frame(one.json(), one.type.value) for one in notices])
-                comment = time.monotonic() + COMMENT_SECONDS
-            elif time.monotonic() >= comment:
-                yield Send((b": nothing new\n\n" if self._is_sse else b"\n",))
-                comment = time.monotonic() + COMMENT_SECONDS
-            del games, notices
-
-    def stream(self) -> Iterator[bytes]:
-        """Yield the frames of the stream one by one; the calling thread waits for them."""
-        steps, result = self.steps(), None
-        try:
-            while (step := next_step(steps, result)) is not None:
-                result = None
-                match step:
-                    case Send():
-                        yield from step.frames
-                    case Called():
-                        result = step.act()
-                    case Pause():
-                        self._mailbox.wait(step.seconds)
-                    case Read() | Wait() | Trace():
-                        raise AssertionError("the own stream reads no log")
-        except FAULTS as error:
-            self.note_fault(error)
+                yield self.send([self._frame(one.json(), one.type.value) for one in notices])
+        return self._look_at - time.monotonic()
 
     def _look(self) -> list[Notice]:
         """Return what is new of all that concerns the player; raises Refusal `unauthorized`."""
         self.check_token()
         found = self._notices.look(self._player, self._caller, self._wanted, self._open)
         self._open = found.open
+        self._look_at = time.monotonic() + _seconds_to_look(self._parts)
         return self._sent.new_of_all(found.notices)
 
     def _of_games(self, games: Sequence[GameEntry]) -> Generator[Step, Any, list[Notice]]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from contextlib import contextmanager, nullcontext, suppress
 from functools import partial
 from typing import Any, cast
@@ -16,18 +16,13 @@ from a2wsgi.asgi_typing import Send as SendMessage
 
 from service.api.bodies import Application, Environ, StartResponse
 from service.api.call_threads import CallThreads
-from service.api.events import Follower
 from service.api.following import (
     FAULTS,
     HAND_OVER,
     Called,
     Following,
-    FrameBatch,
     HandOver,
-    Pause,
-    Read,
     Send,
-    Trace,
     Wait,
     next_step,
 )
@@ -53,7 +48,7 @@ class StreamServer:
 
     Every request is a call of the application in one of `threads` threads. The call for a
     stream checks the request, takes a slot, answers with status and headers, and instead of
-    a body hands over a follower (`events.HandOver`). After the call a coroutine sends the stream.
+    a body hands over a follower (`HandOver`). After the call a coroutine sends the stream.
     """
 
     def __init__(self, app: Application, waiting: Waiting, *, threads: int) -> None:
@@ -122,7 +117,7 @@ class _Streams:
     def __init__(self, waiting: Waiting) -> None:
         self._waiting = waiting
         self._readers = CallThreads(READERS)
-        self._reads: dict[tuple[UUID, Read], asyncio.Future[FrameBatch]] = {}
+        self._shared: dict[Hashable, asyncio.Future[Any]] = {}
         self._waiters: dict[UUID, set[asyncio.Event]] = {}
         self._loop: asyncio.AbstractEventLoop | None = None
         self._is_listening = False
@@ -145,50 +140,29 @@ class _Streams:
         if tracing.is_on():
             self._readers.submit(follower.trace)
 
-    async def batch(self, follower: Follower, read: Read) -> FrameBatch:
+    async def call(self, step: Called) -> Any:
         """
-        Return the next events in the store; streams of a game at the same event share one read.
+        Return the result of a call in a thread; calls with the same key share it.
 
-        Only streams with the same ticket of the listener share it, so no stream gets the result of
-        a read that began before its own ticket was taken.
+        A key names the ticket of the listener, so no stream gets the result of a read that began
+        before its own ticket was taken.
         """
-        key = follower.game, read
-        shared = self._reads.get(key)
+        if step.key is None:
+            return await self._in_thread(step.act)
+        shared = self._shared.get(step.key)
         if shared is None:
-            shared = self._reads[key] = self._in_thread(follower.read, read.after)
-            shared.add_done_callback(lambda _: self._reads.pop(key))
-        batch = await asyncio.shield(shared)  # a cancelled stream must not cancel the shared read
-        if not follower.public and batch.frames:
-            await self._in_thread(follower.check, batch)
-        return batch
+            shared = self._shared[step.key] = self._in_thread(step.act)
+            shared.add_done_callback(lambda _: self._shared.pop(step.key))
+        return await asyncio.shield(shared)  # a cancelled stream must not cancel the shared call
 
-    async def wait(self, wake: asyncio.Event, game: UUID, wait: Wait) -> None:
-        """Return after a notification later than the ticket, at most after `wait.seconds`."""
+    async def wait(self, wake: asyncio.Event, follower: Following, seconds: float) -> None:
+        """Return when the follower is woken, at most after some seconds."""
         wake.clear()
-        if self._waiting.ended or self._waiting.ticket(game) != wait.ticket:
-            return
-        seconds = min(wait.seconds, self._waiting.longest())
-        timer = asyncio.get_running_loop().call_later(seconds, wake.set)
-        await wake.wait()
-        timer.cancel()
-
-    async def call(self, act: Callable[[], Any]) -> Any:
-        """Return the result of a call in a thread."""
-        return await self._in_thread(act)
-
-    async def pause(self, wake: asyncio.Event, follower: Following, seconds: float) -> None:
-        """Return when the follower has mail, at most after some seconds."""
-        wake.clear()
-        if self._waiting.ended or follower.has_mail():
+        if self._waiting.ended or follower.is_woken():
             return
         timer = asyncio.get_running_loop().call_later(seconds, wake.set)
         await wake.wait()
         timer.cancel()
-
-    async def trace(self, follower: Following) -> None:
-        """Trace earlier deliveries, in a thread, because this may read from Redis."""
-        if tracing.is_on():
-            await self._in_thread(follower.trace)
 
     def _in_thread(self, act: Any, *args: Any) -> asyncio.Future[Any]:
         return asyncio.get_running_loop().run_in_executor(self._readers, act, *args)
@@ -270,18 +244,11 @@ class _Stream:
             match step:
                 case Send():
                     await self._send_frames(step.frames)
-                case Read():
-                    result = await self._streams.batch(cast("Follower", follower), step)
                 case Called():
-                    result = await self._streams.call(step.act)
+                    result = await self._streams.call(step)
                 case Wait():
                     result = None  # not held in memory meanwhile
-                    await self._streams.wait(self.wake, follower.topics[0], step)
-                case Pause():
-                    result = None
-                    await self._streams.pause(self.wake, follower, step.seconds)
-                case Trace():
-                    await self._streams.trace(follower)
+                    await self._streams.wait(self.wake, follower, step.seconds)
 
     async def _send_frames(self, frames: Sequence[bytes]) -> None:
         """Send frames, and wait while the reader has not read enough of the earlier ones."""

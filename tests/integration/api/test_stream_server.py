@@ -22,6 +22,8 @@ from tests.running import wait_for
 from tests.through_asgi import ThroughAsgi, through_asgi
 from tests.worlds.api_world import Answer, Person, World, make_world, problem_of
 
+OWN, SSE = "/v1/players/me/stream", "text/event-stream"
+
 
 @pytest.fixture
 def served(world: World) -> Iterator[ThroughAsgi]:
@@ -43,6 +45,18 @@ def follow(ada: Person, game: str, after: int) -> tuple[Answer, Iterator[bytes]]
     assert answer.status_code == 200
     parts = iter(answer.response)
     assert next(parts).startswith(b"retry:")
+    return answer, parts
+
+
+def follow_silent(ada: Person, of: str, media_type: str) -> tuple[Answer, Iterator[bytes]]:
+    """Open the stream of a game, or the player's own, and read it up to the first heartbeat."""
+    game = ada.game()
+    if of == "game":
+        return follow(ada, game, ada.get(game).json["version"])
+    answer = ada.get(OWN, headers={"Accept": media_type}, buffered=False)
+    parts = iter(answer.response)
+    while b"snapshot" not in next(parts):
+        pass
     return answer, parts
 
 
@@ -88,7 +102,7 @@ def test_streams_of_a_game_share_each_read(
     streams = [follow(ada, game, version) for _ in range(10)]
     reading, alone, read = threading.Lock(), list[bool](), events.Follower.read
 
-    def slow(self: events.Follower, after: int) -> following.FrameBatch:
+    def slow(self: events.Follower, after: int) -> events.FrameBatch:
         alone.append(reading.acquire(blocking=False))
         time.sleep(0.1)
         if alone[-1]:
@@ -111,7 +125,7 @@ def test_a_cancelled_stream_ends_no_other_stream_of_its_game(
     version = ada.get(game).json["version"]
     read, reading, proceed = events.Follower.read, threading.Event(), threading.Event()
 
-    def slow(self: events.Follower, after: int) -> following.FrameBatch:
+    def slow(self: events.Follower, after: int) -> events.FrameBatch:
         reading.set()
         proceed.wait(10)
         return read(self, after)
@@ -174,7 +188,7 @@ def test_a_stream_that_is_not_read_holds_one_batch(
     reads = list[int]()
     read = events.Follower.read
 
-    def counted(self: events.Follower, after: int) -> following.FrameBatch:
+    def counted(self: events.Follower, after: int) -> events.FrameBatch:
         reads.append(after)
         return read(self, after)
 
@@ -206,9 +220,10 @@ def test_a_call_that_fails_after_the_hand_over_frees_the_slot(
     wait_for(lambda: parts_of(world).waiting.slots.held("127.0.0.1") == 0, seconds=2)
 
 
-def test_the_head_of_a_stream_takes_no_slot(world: World, ada: Person, way: str) -> None:
-    game = ada.game()
-    answer = ada.call("HEAD", f"{game}/stream")
+@pytest.mark.parametrize("of", ["game", "own"])
+def test_the_head_of_a_stream_takes_no_slot(world: World, ada: Person, way: str, of: str) -> None:
+    path = f"{ada.game()}/stream" if of == "game" else OWN
+    answer = ada.call("HEAD", path, headers={"Accept": SSE})
     assert (answer.status_code, answer.data) == (200, b"")
     assert answer.mimetype == "text/event-stream"
     assert parts_of(world).waiting.slots.held("127.0.0.1") == 0
@@ -259,7 +274,7 @@ def test_a_stream_ends_when_a_backup_was_restored(world: World, ada: Person) -> 
     entry = parts.services.games.entry(Caller(), game)
     steps = events.Follower(parts, Caller(), entry, entry.version, "127.0.0.1").steps()
     assert isinstance(next(steps), following.Send)
-    assert isinstance(next(steps), following.Read)
+    assert isinstance(next(steps), following.Called)
     assert following.next_step(steps, events.batch_of((), entry.version - 1)) is None
 
 
@@ -271,12 +286,11 @@ def test_a_long_poll_beyond_the_version_is_answered_at_once(ada: Person) -> None
         assert time.monotonic() - began < 5
 
 
+@pytest.mark.parametrize("of", ["game", "own"])
 def test_a_stop_ends_streams_without_the_end_of_the_log(
-    world: World, ada: Person, way: str
+    world: World, ada: Person, way: str, of: str
 ) -> None:
-    game = ada.game()
-    version = ada.get(game).json["version"]
-    answer, parts = follow(ada, game, version)
+    answer, parts = follow_silent(ada, of, SSE)
     threading.Timer(0.3, parts_of(world).waiting.end).start()
     began = time.monotonic()
     assert list(parts) == []
@@ -366,12 +380,38 @@ def test_a_stream_that_cannot_be_read_ends_with_one_line_in_the_log(
     world.services.close()
 
 
-def test_a_silent_stream_sends_comments(
-    ada: Person, way: str, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize(
+    ("of", "media_type", "heartbeat"),
+    [
+        ("game", SSE, b": nothing new\n\n"),
+        ("own", SSE, b": nothing new\n\n"),
+        ("own", "application/x-ndjson", b"\n"),
+    ],
+)
+def test_a_silent_stream_sends_heartbeats(
+    ada: Person,
+    way: str,
+    monkeypatch: pytest.MonkeyPatch,
+    of: str,
+    media_type: str,
+    heartbeat: bytes,
 ) -> None:
-    game = ada.game()
-    version = ada.get(game).json["version"]
-    monkeypatch.setattr(events, "COMMENT_SECONDS", 0.5)
-    answer, parts = follow(ada, game, version)
-    assert [next(parts) for _ in range(2)] == [b": nothing new\n\n"] * 2
+    monkeypatch.setattr(following, "COMMENT_SECONDS", 0.5)
+    answer, parts = follow_silent(ada, of, media_type)
+    began = time.monotonic()
+    assert [next(parts) for _ in range(3)] == [heartbeat] * 3
+    assert time.monotonic() - began > 0.9
     answer.close()
+
+
+def test_a_follower_that_cannot_be_made_holds_no_slot(
+    world: World, ada: Person, way: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The slot is taken before the follower, whose topics need a subscription."""
+
+    def fail(*_args: object, **_more: object) -> None:
+        raise ValueError("no subscription")
+
+    monkeypatch.setattr(parts_of(world).audience, "join", fail)
+    assert ada.get(OWN, headers={"Accept": SSE}).status_code == 500
+    assert parts_of(world).waiting.slots.held("127.0.0.1") == 0
