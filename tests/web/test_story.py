@@ -260,6 +260,7 @@ def test_while_earlier_events_are_shown_the_reader_can_only_skip_them(visits: Vi
     if view["status"] != "playing":
         return  # the hand ended with these moves
     know_newest(page, view)
+    page.clock.pause_at(page.evaluate("Date.now() / 1000 + 0.05"))  # else events go on meanwhile
     assert page.locator(SKIP).text_content() == "Skip to my turn"
     before = page.evaluate(SEEN)
     page.locator("#hand button").first.click(position=STRIP)
@@ -271,6 +272,7 @@ def test_while_earlier_events_are_shown_the_reader_can_only_skip_them(visits: Vi
     seen = page.evaluate(SEEN)
     assert not seen["flying"] and seen["turn"] == "own" and not seen["behind"]
     assert (seen["stock"], seen["pile"]) == (str(view["stock"]), str(len(view["pile"])))
+    page.clock.resume()
     with page.expect_response("**/moves", timeout=TIMEOUT) as answer:
         move(page)
     assert answer.value.status == 201
@@ -378,6 +380,73 @@ def test_a_double_click_plays_a_card_once(visits: Visits) -> None:
         mine = [one for one in log if one["by"] == before["as"]]
         actions = [one for one in mine if one["type"] in ("cards_played", "pile_picked_up")]
         assert [one["data"].get("cards") for one in actions] == [[alone[0]]]
+
+
+def own_actions(host: Client, game: str, seat: int) -> list[dict[str, Any]]:
+    """Return what a seat played and picked up, in order."""
+    log = host.get(f"/v1/games/{game}/events")["items"]
+    acts = ("cards_played", "pile_picked_up", "blind_failed")
+    return [one["data"] for one in log if one["by"] == seat and one["type"] in acts]
+
+
+def strip_of(page: Page, css: str) -> tuple[float, float]:
+    """Return the place at which a press reaches an element; other cards cover the rest of it."""
+    box = page.locator(css).first.bounding_box()
+    assert box is not None
+    return box["x"] + STRIP["x"], box["y"] + STRIP["y"]
+
+
+def test_twenty_clicks_on_one_card_play_no_other(visits: Visits) -> None:
+    """The cards beside it move under the pointer, and a bot without a pause gives the turn back."""
+    page, host, game = hand_on(visits, visits.page(), "lowest", turn_limit=60)
+    seat = host.get(f"/v1/games/{game}")["as"]
+    own = "#own.turn[aria-busy=false]"
+    while not page.locator("#hand button.leads.fits").count():
+        moved(page)
+        page.locator(f"{own}, .result").first.wait_for()
+        assert not page.locator(".result").count(), "no card was ever legal"
+    x, y = strip_of(page, "#hand button.leads.fits:not(.needy)")
+    pressed = page.locator("#hand button.leads.fits:not(.needy)").first.get_attribute("data-card")
+    before = len(own_actions(host, game, seat))
+    page.mouse.move(x, y)
+    for _ in range(20):
+        page.mouse.click(x, y)
+        page.wait_for_timeout(100)
+    Traffic(page).settle()
+    after = own_actions(host, game, seat)[before:]
+    assert [one.get("cards") for one in after] == [[pressed]]
+    # After a pause a press at the same place is for what lies there now.
+    page.locator(own).wait_for()
+    chosen = page.locator("#hand button[aria-pressed=true]").count()
+    page.wait_for_timeout(800)
+    page.locator("#hand button").first.click(position=STRIP)
+    expect(page.locator("#hand button[aria-pressed=true]")).not_to_have_count(chosen)
+
+
+def test_a_second_press_of_pick_up_is_not_for_the_next_turn(visits: Visits) -> None:
+    """With the pointer and with the key P; a press after a pause, or another key, counts."""
+    for how in ("pointer", "key"):
+        # In this ruleset one may always pick up.
+        page, host, game = hand_on(visits, visits.page(), "lowest", ruleset="shithead")
+        seat = host.get(f"/v1/games/{game}")["as"]
+        while not page.locator(f"{PICK_UP}:enabled").count():
+            moved(page)
+            page.locator("#own.turn[aria-busy=false], .result").first.wait_for()
+        x, y = strip_of(page, PICK_UP)
+        before = len(own_actions(host, game, seat))
+        page.mouse.move(0, 0)
+        for _ in range(6):
+            page.keyboard.press("p") if how == "key" else page.mouse.click(x, y)
+            page.wait_for_timeout(250)
+        Traffic(page).settle()
+        after = own_actions(host, game, seat)[before:]
+        assert len(after) == 1 and "taker" in after[0], how
+        if not page.locator("#own.turn[aria-busy=false]").count():
+            continue  # the hand ended
+        page.wait_for_timeout(800)
+        if page.locator(f"{PICK_UP}:enabled").count():
+            with page.expect_response("**/moves"):
+                page.keyboard.press("p") if how == "key" else page.mouse.click(x, y)
 
 
 def test_a_hand_is_played_by_touch(visits: Visits) -> None:

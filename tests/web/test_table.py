@@ -89,6 +89,7 @@ def take_turn(page: Page) -> bool:
     if page.locator(".result").count():
         return False
     before = page.locator("#log li").first.get_attribute("value")
+    page.mouse.move(0, 0)  # what follows is no second press of the turn before
     if page.locator("#cards button.fits").count():
         page.locator("#cards button.fits").first.click(position=STRIP)
         page.locator(CHOSEN).wait_for()
@@ -704,6 +705,7 @@ def test_moves_are_made_with_the_keyboard_alone(visits: Visits) -> None:
             page.keyboard.press("Enter")
         else:
             tab_to(page, PICK_UP)
+            page.keyboard.press("Shift")
             page.keyboard.press("Enter")
         expect(page.locator("#log li").first).not_to_have_attribute("value", before or "")
         kept = "document.querySelector('#own').contains(document.activeElement)"
@@ -876,6 +878,7 @@ def test_a_hand_is_played_with_the_keyboard_and_the_focus_is_never_lost(visits: 
         assert page.evaluate(FOCUSED) != "", f"turn {turn}"
         version = host.get(f"/v1/games/{game}")["version"]
         fits = "document.activeElement.matches('#hand button.leads.fits, #slots button.fits')"
+        page.keyboard.press("Shift")  # what follows is no second press of the turn before
         if page.evaluate(fits):
             page.keyboard.press("Enter")
         elif page.locator(f"{PICK_UP}:enabled").count():

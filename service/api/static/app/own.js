@@ -9,6 +9,7 @@ import { guide } from "./guide.js";
 import { listed, t } from "./i18n.js";
 import { chosenAfter, dependent, isListed, isPart, leading, listedMoves, needing, ownSeat, playOf, playable, rowsOf, stagedAfter } from "./moves.js";
 import { button, picture } from "./pictures.js";
+import { isCurrent } from "./presses.js";
 
 const DRAG = 8; // pixels before a press becomes a drag
 
@@ -368,7 +369,8 @@ function startDrag(event, game, handlers) {
     setTimeout(() => removeEventListener("click", swallow, { capture: true }), 0);
     const under = now.type === "pointerup" ? document.elementFromPoint(now.clientX, now.clientY) : null;
     const slot = under?.closest("[data-slot]")?.getAttribute("data-slot");
-    if (slot) drop(game, code, Number(slot), handlers.act);
+    if (!isCurrent()) handlers.changed(); // the card belongs to a state that is no longer shown
+    else if (slot) drop(game, code, Number(slot), handlers.act);
     else if (under?.closest("#middle, #others") && game.view.status === "playing") {
       if (code.startsWith("slot")) handlers.blind(Number(code.slice(5)));
       handlers.make();

@@ -3,10 +3,11 @@
 import { start } from "./i18n.js";
 import { showing } from "./notices.js";
 import { checkPlayer, showAccount } from "./player.js";
+import { guardPresses } from "./presses.js";
 import { offerSettings } from "./settings.js";
 import { render, tick } from "./table_drawing.js";
 import { closeMenu } from "./table_menu.js";
-import { drawWith, game, report, root } from "./table_state.js";
+import { drawWith, game, report, root, stateShown } from "./table_state.js";
 import { advance, catchUp, openGame, openTable } from "./table_transport.js";
 import { waitingRoom } from "./waiting_room.js";
 
@@ -20,6 +21,7 @@ function shortcut(event) {
 }
 
 drawWith(() => (game.view ? render() : waitingRoom()));
+guardPresses(stateShown);
 addEventListener("pointerdown", closeMenu);
 addEventListener("keydown", closeMenu);
 addEventListener("keydown", shortcut);

@@ -59,6 +59,13 @@ export const pictured = () => {
   return { ...game, ...moment, choice: moment.isBehind ? noChoice() : game.choice };
 };
 
+/** The state in which the reader acts, as a text: a turn is its version; before the first, what the reader did last. */
+export function stateShown() {
+  const { view, shown, opened, lastMove } = game;
+  const state = shown !== view ? "behind" : view?.status === "playing" ? view.version : `${view?.status} ${lastMove}`;
+  return `${opened} ${state}`;
+}
+
 export const isOver = (/** @type {Api["GameView"]} */ view) => ["ended", "aborted"].includes(view.status);
 export const over = () => isOver(game.shown);
 

@@ -22,7 +22,6 @@ import { heldIn } from "./viewmodel.js";
 
 const HIDDEN_POLL = 10_000; // milliseconds between polls for the next hand while the page is hidden
 const SLOW = 3000; // milliseconds after which the page states that it waits for the server
-const AGAIN = 700; // milliseconds after a pick-up in which another press on its button is not one more
 const HURRY = 10_000; // milliseconds before the end of the reader's time in which everything is shown at once
 const MOST = 100; // events behind which the page does not show one by one
 
@@ -259,14 +258,9 @@ async function nextHand(signal) {
 
 const ask = newest(); // why cards cannot be played; a move ends the questions before it
 
-let answered = { type: "", at: 0 }; // the last move that the server took
-
-/** Whether a press was meant for the turn before: picking up right after a pick-up. @param {Api["Move"]} move */
-const isRepeated = ({ type }) => type === "pick_up" && answered.type === type && performance.now() - answered.at < AGAIN;
-
 /** Post a move of the reader; a refusal is shown with its rule. @param {Api["Move"]} move */
 export async function act(move) {
-  if (game.busy || isRepeated(move)) return;
+  if (game.busy) return;
   game.busy = true;
   game.refusal = null;
   ask();
@@ -285,7 +279,6 @@ export async function act(move) {
     const body = await signed(move, view, game.chain.heads[version - 1]);
     const answer = await post(`/v1/games/${id}/moves`, body, { seen });
     storeReceipt(id, answer.receipt);
-    answered = { type: move.type, at: performance.now() };
     game.choice = noChoice();
     [game.earlierMove, game.lastMove] = [game.lastMove, version];
     game.busy = false;
