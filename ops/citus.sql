@@ -42,8 +42,8 @@ SELECT create_distributed_table('invitations', 'table_id', colocate_with => 'str
 SELECT create_distributed_table('answers', 'caller', colocate_with => 'none');
 
 -- All other tables stay on the coordinator: the outbox and the public log have one order over all
--- streams, and so has the operator log. Results, ratings, seeks, webhooks and webhook_deliveries are
--- rows of players, who play in many games.
+-- streams, and so has the operator log. Results, ratings, handles, seeks, webhooks and webhook_deliveries
+-- are rows of players, who play in many games.
 
 COMMIT;
 
@@ -127,6 +127,7 @@ BEGIN
     WHERE t.table_id = i.table_id AND t.host = erase_player.player;
     DELETE FROM blocks b WHERE erase_player.player IN (b.player, b.blocked);
     DELETE FROM seeks s WHERE s.player_id = player;
+    PERFORM erase_handles(player, at);
     DELETE FROM tokens k WHERE k.player_id = player;
     DELETE FROM ratings r WHERE r.player_id = player;
     PERFORM delete_webhook(player);

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from enum import StrEnum
-from typing import Any, Final
-from uuid import UUID
+from typing import Final
 
-from marshmallow import ValidationError, fields
+from marshmallow import fields
 
 from schemas.long_polls import MAX_WAIT_SECONDS
 from schemas.strict_fields import (
     Chosen,
     Closed,
+    Ids,
     Integer,
     PatternString,
     QueryBoolean,
@@ -85,23 +85,12 @@ class SnapshotSchema(Closed):
     next = fields.String(**described("the value of `after` for the next poll, which is opaque"))
 
 
-class WatchedGames(fields.Field[tuple[UUID, ...]]):
-    """Ids of games, separated by commas."""
-
-    def _deserialize(self, value: Any, *_args: Any, **_kwargs: Any) -> tuple[UUID, ...]:
-        parts = value.split(",") if isinstance(value, str) else []
-        if not 1 <= len(parts) <= MAX_WATCHED:
-            raise ValidationError(f"is not 1 to {MAX_WATCHED} ids of games")
-        try:
-            return tuple(dict.fromkeys(UUID(part) for part in parts))
-        except ValueError:
-            raise ValidationError("is not a list of ids of games") from None
-
-
 class OwnStreamQuery(Closed):
     """What the stream contains beyond the caller's tables and disputes; the wait of a long poll."""
 
-    watch = WatchedGames(
+    watch = Ids(
+        MAX_WATCHED,
+        "games",
         load_default=tuple,
         metadata={
             "description": f"at most {MAX_WATCHED} ids of games that the caller can see, separated "

@@ -10,11 +10,14 @@ from schemas.ratings import PlayerRatingSchema
 from schemas.strict_fields import (
     Boolean,
     Closed,
+    Ids,
     Integer,
     Name,
     PatternString,
     about,
     described,
+    handle_field,
+    handle_prefix_field,
     list_of,
     page_of,
     time_field,
@@ -43,6 +46,50 @@ class NameChangeSchema(Closed):
     name = Name(
         required=True,
         metadata={"description": "as at the registration", "example": "Ada L."},
+    )
+
+
+HANDLE_RULE = (
+    "3 to 20 lower-case letters a–z, digits and single hyphens between them; begins with a letter"
+)
+
+
+class HandleChangeSchema(Closed):
+    """The handle that the caller chooses."""
+
+    handle = handle_field(
+        required=True, metadata={"description": HANDLE_RULE, "example": "ada-lovelace"}
+    )
+
+
+MAX_LISTED = 50
+"""Maximum number of players that are asked for by their ids."""
+
+
+class PlayersQuery(Closed):
+    """The players that are asked for."""
+
+    ids = Ids(
+        MAX_LISTED,
+        "players",
+        required=True,
+        metadata={
+            "description": f"at most {MAX_LISTED} ids of players, separated by commas",
+            "type": "string",
+        },
+    )
+
+
+MAX_FOUND = 10
+"""Maximum number of players that a search returns."""
+
+
+class HandlesQuery(Closed):
+    """The beginning of the handles that are searched."""
+
+    prefix = handle_prefix_field(
+        required=True,
+        metadata={"description": "the first characters of a handle, 2 to 20", "example": "ada"},
     )
 
 
@@ -112,6 +159,23 @@ class BlockSchema(Closed):
 BlockPageSchema: type[Schema] = page_of(BlockSchema)
 
 
+class PersonSchema(Closed):
+    """A player in a list: who it is, and how to write to them."""
+
+    id = fields.UUID(**described("the id of the player"))
+    name = fields.String(allow_none=True, **described("the name; null once the player is erased"))
+    handle = fields.String(
+        allow_none=True, **described("the handle, by which others find the player; null for none")
+    )
+
+
+class PeopleSchema(Closed):
+    """Players; the whole list."""
+
+    items = list_of(PersonSchema, "the players")
+    next = fields.String(allow_none=True, **described("null: the list is whole"))
+
+
 class AccusationsSchema(Closed):
     """Numbers of disputes that a player has opened, and of those that were upheld."""
 
@@ -129,6 +193,9 @@ class PlayerSchema(Closed):
 
     id = fields.UUID(**described("the id of the player"))
     name = fields.String(allow_none=True, **described("the name; null once the player is erased"))
+    handle = fields.String(
+        allow_none=True, **described("the handle, by which others find the player; null for none")
+    )
     created_at = time_field(**described("the time of registration"))
     games = Integer(**described("finished hands"))
     shithead = Integer(**described("hands that the player lost"))
@@ -143,6 +210,10 @@ class PlayerSchema(Closed):
 class OwnPlayerSchema(PlayerSchema):
     """The caller's own profile, which counts all hands and disputes, and lists the tables."""
 
+    handle_fixed_until = time_field(
+        allow_none=True,
+        **described("until when the handle cannot be changed; null if it can, or there is none"),
+    )
     tables = fields.List(
         fields.UUID(),
         **described("the open tables that the player hosts or has a seat at, newest first"),

@@ -13,6 +13,7 @@ from enum import StrEnum
 from functools import cache
 from itertools import islice
 from typing import Any, TypeVar
+from uuid import UUID
 
 from marshmallow import RAISE, Schema, ValidationError, fields, post_load, validate
 from msgspec import convert
@@ -278,6 +279,24 @@ class Chosen(fields.String):
         super().__init__(validate=validate.OneOf(words), **more)
 
 
+class Ids(fields.Field[tuple[UUID, ...]]):
+    """Ids in a query, separated by commas; error messages state what they name."""
+
+    def __init__(self, most: int, kind: str, **more: Any) -> None:
+        super().__init__(**more)
+        self._most = most
+        self._kind = kind
+
+    def _deserialize(self, value: Any, *_args: Any, **_kwargs: Any) -> tuple[UUID, ...]:
+        parts = value.split(",") if isinstance(value, str) else []
+        if not 1 <= len(parts) <= self._most:
+            raise ValidationError(f"is not 1 to {self._most} ids of {self._kind}")
+        try:
+            return tuple(dict.fromkeys(UUID(part) for part in parts))
+        except ValueError:
+            raise ValidationError(f"is not a list of ids of {self._kind}") from None
+
+
 class PatternString(fields.String):
     """A string that matches a pattern as a whole."""
 
@@ -318,6 +337,27 @@ PLAYER_PATTERN = "(?:me|[0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12})"
 def player_or_me(**more: Any) -> PatternString:
     """Return a field of the id of a player, or `me`."""
     return PatternString(f"^{PLAYER_PATTERN}$", "is neither me nor the id of a player", **more)
+
+
+HANDLE_PATTERN = "[a-z](?:-?[a-z0-9])*"
+"""ASCII letters, digits and single hyphens; a handle has 3 to 20 of these characters."""
+
+HANDLE_LENGTHS = (3, 20)
+
+
+def handle_field(**more: Any) -> PatternString:
+    """Return a field of a handle, by which players are found."""
+    fault = "is not a handle: lower-case letters, digits and single hyphens between them"
+    field = PatternString(f"^{HANDLE_PATTERN}$", fault, **more)
+    field.validators.append(validate.Length(*HANDLE_LENGTHS))
+    return field
+
+
+def handle_prefix_field(**more: Any) -> PatternString:
+    """Return a field of the first characters of a handle, two or more."""
+    field = PatternString(f"^{HANDLE_PATTERN}-?$", "is not the beginning of a handle", **more)
+    field.validators.append(validate.Length(2, HANDLE_LENGTHS[1]))
+    return field
 
 
 def name_field(kind: str, **more: Any) -> PatternString:

@@ -37,6 +37,7 @@ from service.application.games.schedule import (
 from service.application.games.uploads import Work, answer_here, within
 from service.application.games.what_if import WhatIf
 from service.application.handler import Handler
+from service.application.handles import Handles
 from service.application.idempotency import Answers
 from service.application.notices import Notices
 from service.application.players import Players
@@ -353,6 +354,7 @@ class Services:
         self.ratings = Ratings(
             directory=self.directory, log=ports.log_store, rulebook=self.rulebook
         )
+        self.handles = Handles(directory=self.directory, keyring=self.keyring, world=self.world)
         self.players = Players(
             directory=self.directory,
             game_cache=self.game_cache,
@@ -361,6 +363,7 @@ class Services:
             world=self.world,
             notifier=self.notifier,
             ratings=self.ratings.of_player,
+            handles=self.handles,
             settle_disputes=self.dispute_jobs.settle_about,
         )
         self.tokens = Tokens(directory=self.directory, world=self.world, notifier=self.notifier)

@@ -37,8 +37,8 @@ GRANT USAGE ON SCHEMA public TO shithead_service, shithead_reader, shithead_audi
 
 REVOKE ALL ON
     streams, events, archived, secrets, answers, outbox, event_log,
-    players, tokens, webhooks, webhook_deliveries, games, game_seats, player_results, tables, table_seats, refusals,
-    readings, rulesets_custom,
+    players, handles, tokens, webhooks, webhook_deliveries, games, game_seats, player_results, tables, table_seats,
+    refusals, readings, rulesets_custom,
     disputes, dispute_referees, dispute_texts, dispute_bundles, dispute_findings,
     dispute_votes, notes, blocks, invitations, seeks, shuffled_decks, blind_choices, ratings,
     ratings_reached,
@@ -50,8 +50,8 @@ FROM PUBLIC, shithead_service, shithead_reader, shithead_auditor;
 
 GRANT SELECT ON
     streams, events, archived, secrets, answers, outbox,
-    players, tokens, webhooks, webhook_deliveries, games, game_seats, player_results, tables, table_seats, refusals,
-    readings, rulesets_custom,
+    players, handles, tokens, webhooks, webhook_deliveries, games, game_seats, player_results, tables, table_seats,
+    refusals, readings, rulesets_custom,
     disputes, dispute_referees, dispute_texts, dispute_bundles, dispute_findings,
     dispute_votes, notes, blocks, invitations, seeks, shuffled_decks, blind_choices, ratings,
     ratings_reached,
@@ -160,6 +160,10 @@ FROM PUBLIC;
 GRANT EXECUTE ON FUNCTION
     recover_account, renew_recovery, rename_by_token, erase_by_token
 TO shithead_service;
+
+REVOKE ALL ON FUNCTION choose_handle, erase_handles, handle_free_at, purge_handles FROM PUBLIC;
+
+GRANT EXECUTE ON FUNCTION choose_handle, purge_handles TO shithead_service;
 
 GRANT EXECUTE ON FUNCTION purge_refusals, purge_players TO shithead_service;
 

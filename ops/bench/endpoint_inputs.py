@@ -102,6 +102,12 @@ def _of_game(rule: str, at: int) -> str:
 
 
 FIXED_QUERIES: Mapping[str, tuple[str, str, str | None]] = {
+    "/v1/handles": ("a beginning", "?prefix=aa", "Ada"),
+    "/v1/players": (
+        "50 unknown ids",
+        f"?ids={','.join(str(UUID(int=n)) for n in range(50))}",
+        None,
+    ),
     "/v1/ratings": ("", "?ruleset=shithead&limit=200", None),
     "/v1/rulesets": ("180 custom rulesets", "?limit=200", None),
     "/v1/rulesets/<name:ruleset_id>/differences": ("a custom ruleset", "?from=egilsson", None),
@@ -175,6 +181,7 @@ def _valid(scene: Scene, method: str, rule: str) -> Iterator[Input]:
     of_caller: dict[tuple[str, str], Any] = {
         ("POST", "/v1/players/me/tokens"): {"name": "é" * 40, "scopes": ["read"]},
         ("PATCH", "/v1/players/me"): {"name": "é" * 40},
+        ("PUT", "/v1/players/me/handle"): {"handle": "a-very-long-handle-1"},
         ("POST", "/v1/seeks"): {"rulesets": [*catalogue()][:12], "seats": 4},
     }
     if (method, rule) in of_caller:

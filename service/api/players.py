@@ -11,7 +11,9 @@ from schemas.players import (
     BlockSchema,
     NameChangeSchema,
     OwnPlayerSchema,
+    PeopleSchema,
     PlayerSchema,
+    PlayersQuery,
     RecoveryCodeSchema,
     RecoveryRenewalSchema,
     RecoverySchema,
@@ -52,6 +54,24 @@ def register(call: Call) -> Response:
     replaced with the recovery code only, so store both.
     """
     return private(json_response(services().players.register(call.body["name"]), 201))
+
+
+@operation(
+    players,
+    "GET",
+    "/players",
+    query=PlayersQuery,
+    answer=PeopleSchema,
+    token=Token.IGNORED,
+    weight=Weight(calls=2),
+)
+def list_players(call: Call) -> Response:
+    """
+    Return several players by their ids, with names and handles, in the order asked for.
+
+    Unknown ids are left out; an erased player has neither name nor handle.
+    """
+    return shared(json_response(page(services().handles.people(call.query["ids"]), None)))
 
 
 @operation(players, "GET", "/players/me", answer=OwnPlayerSchema, token=Token.NEEDED, weight=LIGHT)

@@ -147,6 +147,12 @@ PROBLEMS: Mapping[str, ProblemType] = {
         "dispute of the caller. Waiting alone does not help. The limits are in `x-limits` of the "
         "API document.",
     ),
+    "handle-taken": _type(
+        HTTPStatus.CONFLICT,
+        "This handle is not free",
+        "Another player has it or one that looks alike, or had it within 90 days, or it is "
+        "reserved. Choose another one.",
+    ),
     "seek-over": _type(
         HTTPStatus.CONFLICT,
         "The seek is over",

@@ -13,6 +13,7 @@ from schemas.tokens import ALL_SCOPES
 from service.application.calls import RegisteredPlayer, digest
 from service.application.errors import Refusal, not_found
 from service.application.games.cache import GameCache, Names
+from service.application.handles import Handles
 from service.application.ports import Notifier, World
 from service.application.quotas import QUOTAS
 from service.application.tables.tables import Tables
@@ -35,6 +36,7 @@ class Players:
     world: World
     notifier: Notifier
     ratings: Callable[[UUID], list[dict[str, Any]]]
+    handles: Handles
     # Stores the ends of periods in the disputes of a player.
     settle_disputes: Callable[[UUID], None] = lambda _player: None
 
@@ -65,7 +67,8 @@ class Players:
         """Return a player's own page, with the open tables that the player hosts or sits at."""
         tables = [str(table) for table in self.directory.tables_of(player.id)]
         page = self.public(player.id, own=True)
-        return {**{k: page[k] for k in ("id", "name", "created_at")}, "tables": tables, **page}
+        own = {"tables": tables, "handle_fixed_until": self.handles.fixed_until(player.id)}
+        return {**{k: page[k] for k in ("id", "name", "handle", "created_at")}, **own, **page}
 
     def public(self, player: UUID, *, own: bool = False) -> dict[str, Any]:
         """
@@ -85,6 +88,7 @@ class Players:
         return {
             "id": str(row.id),
             "name": row.name,
+            "handle": row.handle,
             "created_at": format_time(row.created_at),
             "games": results.games,
             "shithead": results.shithead,

@@ -94,6 +94,7 @@ QUOTAS: Final[dict[QuotaKind, Bound]] = {
     QuotaKind.GAMES: _bound("player", 200, "running hands", "game_seats", "player_results"),
     QuotaKind.RULESETS: _bound("player", 50, "rulesets", "rulesets_custom"),
     QuotaKind.TOKENS: _bound("player", 50, "tokens", "tokens"),
+    QuotaKind.HANDLES: _bound("player", 1, "handles chosen", "handles", seconds=30 * DAY),
     QuotaKind.INVITATIONS: _bound(
         "player", 50, "invitations to open tables of the host, declined ones too", "invitations"
     ),

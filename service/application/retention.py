@@ -139,6 +139,12 @@ class Purging:
         """Delete a batch of seeks that are over; return its size, at most MANY."""
         return self._deleted(SEEKS, lambda before: self._directory.purge_seeks(ended_before=before))
 
+    def handles(self) -> int:
+        """Delete a batch of hashes of handles that are free again; return its size."""
+        return self._deleted(
+            timedelta(0), lambda before: self._directory.purge_handles(free_before=before)
+        )
+
     def refusals(self) -> int:
         """Delete a batch of refused moves; return its size, at most MANY."""
         return self._deleted(

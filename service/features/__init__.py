@@ -1,9 +1,9 @@
 """
 The features of the service, one literal tuple.
 
-`games`, `tables`, `seeks`, `disputes`, `statistics`, `players`, `public_log`, `rulesets`,
-`webhooks` and `upkeep` declare those with work of their own; `sweeping` has parts of sweeps,
-`due_turns` the threads of games. The others stand in the tuple itself.
+`games`, `tables`, `seeks`, `disputes`, `statistics`, `players`, `handles`, `public_log`,
+`rulesets`, `webhooks` and `upkeep` declare those with work of their own; `sweeping` has parts of
+sweeps, `due_turns` the threads of games. The others stand in the tuple itself.
 """
 
 from __future__ import annotations
@@ -22,6 +22,7 @@ from service.application.retention import KEEP_REFUSALS, MANY, Purging
 from service.feature import Feature, Sweep
 from service.features.disputes import DISPUTES
 from service.features.games import GAMES
+from service.features.handles import HANDLES
 from service.features.players import PLAYERS
 from service.features.public_log import PUBLIC_LOG
 from service.features.rulesets import RULESETS
@@ -35,6 +36,7 @@ from service.store.events import QuotaKind
 
 FEATURES: Final = (
     PLAYERS,
+    HANDLES,
     Feature(name="hands", operations=(hands,)),
     Feature(
         name="own stream",

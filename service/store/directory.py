@@ -11,6 +11,7 @@ from uuid import UUID
 from service.store.database import Database, Repository
 from service.store.disputes import DisputeRepository
 from service.store.games import GameRepository
+from service.store.handles import HandleRepository
 from service.store.logged_hands import LoggedHandRepository
 from service.store.notices import NoticeRepository
 from service.store.ratings import RatingRepository
@@ -25,6 +26,7 @@ class StoredPlayer:
     id: UUID
     name: str | None  # None once erased
     created_at: datetime
+    handle: str | None = None  # None without one
     erased_at: datetime | None
 
 
@@ -253,6 +255,7 @@ class PlayerRepository(Repository):
 
 class Directory(
     PlayerRepository,
+    HandleRepository,
     GameRepository,
     DisputeRepository,
     NoticeRepository,
@@ -270,7 +273,14 @@ class Directory(
 
 
 def _player(row: tuple[Any, ...]) -> StoredPlayer:
-    return StoredPlayer(id=row[0], name=row[1], created_at=row[2], erased_at=row[3])
+    identity, name, created_at, erased_at, *handle = row
+    return StoredPlayer(
+        id=identity,
+        name=name,
+        created_at=created_at,
+        handle=handle[0] if handle else None,
+        erased_at=erased_at,
+    )
 
 
 def _token(row: tuple[Any, ...]) -> StoredToken:

@@ -68,6 +68,7 @@ class QuotaKind(StrEnum):
     TOKENS = "tokens"  # of the player, and not ended
     DISPUTES = "disputes"  # opened by the player and not final
     NEW_DISPUTES = "new_disputes"  # opened by the player since a time
+    HANDLES = "handles"  # chosen by the player within a time
     ANSWERS = "answers"  # bytes of stored answers to requests of the player
     NOTES = "notes"  # of the player on a game
     NOTES_OF_GAME = "notes_of_game"  # of all players

@@ -39,6 +39,7 @@ BEGIN
     WHERE t.table_id = i.table_id AND t.host = erase_player.player;
     DELETE FROM blocks b WHERE erase_player.player IN (b.player, b.blocked);
     DELETE FROM seeks s WHERE s.player_id = player;
+    PERFORM erase_handles(player, at);
     DELETE FROM tokens k WHERE k.player_id = player;
     DELETE FROM ratings r WHERE r.player_id = player;
     PERFORM delete_webhook(player);

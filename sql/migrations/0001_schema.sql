@@ -136,6 +136,30 @@ COMMENT ON TABLE players IS
 COMMENT ON COLUMN players.name IS 'null once erased';
 COMMENT ON COLUMN players.recovery_hash IS 'SHA-256; null once erased';
 
+CREATE TABLE handles (
+    hash       bytea        NOT NULL,
+    player_id  uuid,
+    handle     text,
+    chosen_at  timestamptz  NOT NULL,
+    free_at    timestamptz,
+    CONSTRAINT handles_pkey PRIMARY KEY (hash),
+    CONSTRAINT handles_hash_is_hash CHECK (octet_length(hash) = 32),
+    CONSTRAINT handles_short CHECK (octet_length(handle) <= 20),
+    CONSTRAINT handles_in_use_or_held CHECK ((handle IS NULL) = (free_at IS NOT NULL)),
+    CONSTRAINT handles_in_use_of_a_player CHECK (handle IS NULL OR player_id IS NOT NULL)
+);
+CREATE INDEX handles_by_player ON handles (player_id) WHERE player_id IS NOT NULL;
+CREATE INDEX handles_by_prefix ON handles (handle text_pattern_ops) WHERE handle IS NOT NULL;
+CREATE INDEX handles_held ON handles (free_at) WHERE free_at IS NOT NULL;
+COMMENT ON TABLE handles IS
+    'Handles of players, by which others find them, and for a time the hashes of those that were given up '
+    'or erased: nobody else gets these meanwhile.';
+COMMENT ON COLUMN handles.hash IS
+    'keyed hash of the form that look-alikes share; the key is outside the database';
+COMMENT ON COLUMN handles.player_id IS 'whose it is, or was; null once erased';
+COMMENT ON COLUMN handles.handle IS 'null once given up or erased';
+COMMENT ON COLUMN handles.free_at IS 'others can choose it from then on; null while it is in use';
+
 CREATE TABLE tokens (
     token_id    uuid         NOT NULL,
     token_hash  bytea        NOT NULL,

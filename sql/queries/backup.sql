@@ -56,6 +56,14 @@ deleted_invitations AS (
 deleted_seeks AS (
     DELETE FROM seeks s USING erasures e WHERE s.player_id = e.player_id
 ),
+erased_handles AS (
+    UPDATE handles h
+    SET
+        player_id = NULL, handle = NULL,
+        free_at = coalesce(h.free_at, handle_free_at(e.erased_at))
+    FROM erasures e
+    WHERE h.player_id = e.player_id
+),
 deleted_webhooks AS (
     DELETE FROM webhooks w USING erasures e WHERE w.player_id = e.player_id
 ),

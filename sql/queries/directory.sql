@@ -4,7 +4,10 @@ SELECT create_player($1::uuid, $2::text, $3::bytea, $4::bytea, $5::timestamptz)
 
 -- player_by_id: a player, erased or not.
 -- $1 player
-SELECT player_id, name, created_at, erased_at FROM players WHERE player_id = $1::uuid
+SELECT p.player_id, p.name, p.created_at, p.erased_at, h.handle
+FROM players p
+LEFT JOIN handles h ON h.player_id = p.player_id AND h.handle IS NOT NULL
+WHERE p.player_id = $1::uuid
 
 -- player_by_token: the player with a token.
 -- $1 hash of the token

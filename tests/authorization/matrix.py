@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
+from uuid import UUID
 
 from tests.tamper import sample_lines
 
@@ -88,6 +89,7 @@ ACCUSATION = {"accused": None, "seq": 0, "charge": "altered_log", "statement": "
 BODIES: dict[str, Any] = {
     "POST /v1/players": {"name": "Eve"},
     "PATCH /v1/players/me": {"name": "Eva"},
+    "PUT /v1/players/me/handle": {"handle": "operator"},
     "POST /v1/players/me/tokens": {"name": "bot", "scopes": ["read"]},
     "PUT /v1/players/me/webhook": {"url": "https://bots.example/"},
     "POST /v1/players/me/recovery": {},
@@ -122,6 +124,8 @@ REQUIRED_QUERIES: dict[str, str] = {
     "GET /v1/statistics/blind-choices": "player={accused}",
     "GET /v1/log/proof": "game={published}",
     "GET /v1/ratings": "ruleset=leeds",
+    "GET /v1/handles": "prefix=ada",
+    "GET /v1/players": f"ids={UUID(int=0)}",
     "GET /v1/oembed": "url=http://{site}/replay/{game_id}",
 }
 """Queries that a call requires; sent if the row names no query."""

@@ -247,6 +247,13 @@ def _people(recorder: Recorder) -> dict[str, Any]:
     ada["token"] = again["token"]
     recorder.done("PATCH", "/v1/players/me", {"name": "Ada"}, by=ada["token"])
     recorder.done("POST", "/v1/players/me/recovery", {}, by=ada["token"])
+    handle = "/v1/players/me/handle"
+    recorder.done("PUT", handle, {"handle": "ada-lovelace"}, by=ada["token"])
+    recorder.refused(
+        "handle-taken", "PUT", handle, {"handle": "adal0velace"}, by=people["Bob"]["token"]
+    )
+    recorder.done("GET", "/v1/handles?prefix=ada", by=people["Bob"]["token"])
+    recorder.done("GET", f"/v1/players?ids={ada['id']},{people['Bob']['id']}")
     eve = f"/v1/players/me/blocks/{people['Eve']['id']}"
     recorder.done("PUT", eve, by=ada["token"])
     recorder.done("GET", "/v1/players/me/blocks", by=ada["token"])

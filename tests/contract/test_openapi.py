@@ -219,7 +219,7 @@ def test_the_document_has_what_linters_and_generators_need(world: World) -> None
                 assert call["description"] != call["summary"]
     recommended = f"{document['info']['title'].lower().replace(' ', '_')}_client"
     assert recommended != "shithead_client", "the name of our wheel"
-    assert len(answer.data) < 800_000
+    assert len(answer.data) < 900_000
 
 
 def test_every_get_has_an_etag_and_answers_304_except_streams(
@@ -280,7 +280,7 @@ def test_every_api_page_is_small(world: World) -> None:
     """A single page with all operations had 680 KB."""
     sizes = {address: len(page.encode()) for address, page in docs_pages(world).items()}
     assert max(sizes.values()) < 230_000, sizes
-    assert sizes["/docs"] < 60_000
+    assert sizes["/docs"] < 70_000
 
 
 def test_every_internal_link_of_the_api_pages_has_a_target(world: World) -> None:

@@ -49,6 +49,7 @@ ON_ONE_SERVER = {
     "ratings": "follow from the hands in the order of the public log",
     "ratings_reached": "one row beside them",
     "player_results": "one row a player, who plays in many games",
+    "handles": "one order of all names, and a key over all players",
     "seeks": "matched in one order, with the rows of a table in one commit",
     "webhooks": "a queue of players, taken in order of time",
     "webhook_deliveries": "rows of these",

@@ -56,7 +56,9 @@ def given_up(person: Person, **more: object) -> str:
 def scene(module_database_url: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Scene]:
     """Return a service with sealed hands, one of them private, and one still being played."""
     world = make_world(module_database_url)
-    ada, folder = world.person("Ada"), tmp_path_factory.mktemp("months")
+    ada, folder = world.person("Ada Unmistakable"), tmp_path_factory.mktemp("months")
+    handle = {"handle": "unmistakable"}
+    assert ada.call("PUT", "/v1/players/me/handle", json=handle).status_code == 200
     games = [given_up(ada) for _ in range(2)]
     world.services.sequencer.run_once()
     (older := folder / "older.checkpoint").write_bytes(world.get("/v1/log/checkpoint").get_data())
@@ -106,6 +108,12 @@ def test_a_dump_has_every_sealed_public_hand_and_is_verified_from_its_files(scen
     assert "The checkpoint is signed by tests.example." in out
     assert "testimony of the operator" in out
     assert "was not checked: no --server-key" in verified(scene.dump)[1]
+
+
+def test_a_dump_has_neither_name_nor_handle(scene: Scene) -> None:
+    for path in scene.dump.rglob("*"):
+        if path.is_file():
+            assert b"unmistakable" not in path.read_bytes().lower(), path
 
 
 def test_a_dump_of_the_same_data_has_the_same_bytes(scene: Scene, tmp_path: Path) -> None:

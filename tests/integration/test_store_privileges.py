@@ -24,7 +24,8 @@ LOG_TABLES = (
     "log_time_stamps",
 )
 TABLES = (
-    *("streams", "events", "archived", "secrets", "answers", "outbox", "players", "tokens"),
+    *("streams", "events", "archived", "secrets", "answers", "outbox", "players", "handles"),
+    "tokens",
     "games",
     *(
         "game_seats",
@@ -176,8 +177,10 @@ WITH_A_STOLEN_CONNECTION = {
     "writes the public log, which witnesses compare": ("append_log", "sign_log_head"),
     "deletes what is retained for a time": (
         *("drop_outbox", "purge_answers", "purge_refusals", "purge_players", "purge_seeks"),
+        "purge_handles",
     ),
     "writes or deletes a player's note": ("keep_note", "delete_note"),
+    "gives a player, with the player's token, a handle": ("choose_handle",),
     "starts or ends a player's block of another": ("keep_block", "delete_block"),
     "invites players to any table, or ends invitations": ("keep_invitation", "end_invitation"),
     "delays, hurries or invents what a receiver is sent, but not where to": (

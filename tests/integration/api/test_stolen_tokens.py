@@ -108,8 +108,9 @@ ACTS: Final[dict[str, Callable[[Theft], bool]]] = {
         ("POST", f"{DISPUTE}/statements", {}),
         ("POST", f"{DISPUTE}/votes", {}),
     ),
-    "change the name, block and unblock players": every(
+    "change the name and the handle, block and unblock players": every(
         ("PATCH", ME, {"name": "Mallory"}),
+        ("PUT", f"{ME}/handle", {"handle": "mallory"}),
         ("PUT", f"{ME}/blocks/{{other}}"),
         ("DELETE", f"{ME}/blocks/{{other}}"),
     ),

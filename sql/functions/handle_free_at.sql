@@ -1,0 +1,6 @@
+-- handle_free_at: until when a handle that was given up or erased at a time is kept from others.
+CREATE OR REPLACE FUNCTION handle_free_at(at timestamptz) RETURNS timestamptz
+LANGUAGE sql SET search_path = public, pg_temp
+AS $$
+    SELECT at + interval '90 days'
+$$;
