@@ -78,7 +78,8 @@ def _object(schema: Mapping[str, Any]) -> type[Schema]:
     """Return the one class of a closed object of the table; its title is its name."""
     name = f"{schema['title']}Schema"
     if name not in _OBJECTS:
-        members = {"__doc__": schema["description"], **_members(schema["properties"])}
+        optional = schema["properties"].keys() - schema["required"]
+        members = {"__doc__": schema["description"], **_members(schema["properties"], optional)}
         _OBJECTS[name] = type(name, (Closed,), members)
     return _OBJECTS[name]
 

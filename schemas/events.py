@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Mapping
+from dataclasses import asdict
 from typing import Any, Final, get_args, get_type_hints
 
 from msgspec import Struct, ValidationError, convert, to_builtins
@@ -121,6 +122,13 @@ def _sealed(secrets: Secrets | None) -> Data:
     if secrets.refusals is None:
         raise ValueError("a seal names the refused attempts")
     return {"seed": secrets.seed, "deck": deck, "refusals": dict(secrets.refusals)}
+
+
+def recorded_clock(clock: Clock | None) -> Data | None:
+    """Return a clock as `game_created` has it: without a reserve that is 0."""
+    if clock is None:
+        return None
+    return {name: seconds for name, seconds in asdict(clock).items() if seconds}
 
 
 def _created(data: Mapping[str, Any], read_ruleset: RulesetReader) -> GameCreated:

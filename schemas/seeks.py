@@ -36,7 +36,7 @@ class SeekStatus(StrEnum):
 MAX_RULESETS = 30
 """Maximum number of rulesets of a seek: more than the catalogue has."""
 
-USUAL_CLOCK: Final = {"turn_seconds": 60, "swap_seconds": 120}
+USUAL_CLOCK: Final = {"turn_seconds": 60, "swap_seconds": 120, "reserve_seconds": 180}
 """The clock of a seek that names none: without one a stranger who walks away ends the game."""
 
 MAX_FILL_SECONDS = 3600
@@ -71,7 +71,8 @@ class SeekRequestSchema(Closed):
         load_default=lambda: dict(USUAL_CLOCK),
         **about(
             "time limits, which all players of the table agree on; if left out, 60 seconds for a "
-            "turn and 120 for the exchange; null for none, with players who want none"
+            "turn, 120 for the exchange and 180 in reserve; null for none, with players who want "
+            "none"
         ),
     )
     entropy = Chosen(

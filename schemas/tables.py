@@ -63,11 +63,20 @@ LONGEST_INVITE = 200
 
 
 class ClockRequestSchema(Closed):
-    """Seconds for a turn and for the exchange phase."""
+    """Seconds for a turn, for the exchange phase, and in reserve."""
 
     turn_seconds = Integer(low=1, high=MAX_CLOCK_SECONDS, **described("seconds for a turn"))
     swap_seconds = Integer(
         low=1, high=MAX_CLOCK_SECONDS, **described("seconds for set-up and exchange phase")
+    )
+    reserve_seconds = Integer(
+        low=0,
+        high=MAX_CLOCK_SECONDS,
+        load_default=0,
+        **about(
+            "seconds that each seat has in addition, once in a hand: a turn takes them when its "
+            "own are over"
+        ),
     )
 
 
@@ -301,6 +310,10 @@ class TableGameSchema(Closed):
 
 class TableClockSchema(ClockRequestSchema):
     """The clock of a table."""
+
+    reserve_seconds = Integer(
+        low=0, **described("seconds that each seat has in addition, once in a hand")
+    )
 
 
 class TableSchema(Closed):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import asdict
 from typing import Any, Final
 
 from marshmallow import ValidationError, fields, validate
@@ -26,7 +27,7 @@ from schemas.strict_fields import (
 from service.domain.cards import JOKER
 from service.domain.commands import Move, Seat
 from service.domain.demand import ANYTHING, demand_of, fitting_ranks, is_named
-from service.domain.events import EndReason, Entropy
+from service.domain.events import Clock, EndReason, Entropy
 from service.domain.game import EntropyState, Game, Status
 from service.domain.ruleset import ALL_RANKS, Asks
 from service.domain.view import ALL, Viewer
@@ -57,6 +58,9 @@ class ClockSchema(Closed):
 
     turn_seconds = Integer(**described("seconds for a turn"))
     swap_seconds = Integer(**described("seconds for set-up and exchange phase"))
+    reserve_seconds = Integer(
+        **described("seconds of each seat for the turns of the hand that last longer")
+    )
 
 
 class SetupSeatSchema(Closed):
@@ -110,6 +114,13 @@ class SeatViewSchema(Closed):
     kind = Chosen("human", "bot", **described("whether a player or a bot has the seat"))
     bot = fields.String(allow_none=True, **described("the name of the bot, null for a player"))
     stand_in = Boolean(**described("whether a bot plays for the player at present"))
+    reserve_seconds = Integer(
+        allow_none=True,
+        **described(
+            "whole seconds of its reserve that it had left when the present turn began; null "
+            "without a reserve, and in past views"
+        ),
+    )
     key = Boolean(**described("whether the seat signs its moves"))
     entropy = Chosen(*Entropy, **described("how the seat contributes to the shuffle"))
     ready = Boolean(**described("whether the seat has finished the exchange phase"))
@@ -175,6 +186,13 @@ class GameViewSchema(Closed):
             "null if there is none"
         ),
     )
+    reserve_from = time_field(
+        allow_none=True,
+        **described(
+            "the time at which the turn's own seconds are over and the reserve of its seat begins "
+            "to run, until `deadline`; null if it has none left"
+        ),
+    )
     window_until = time_field(
         allow_none=True,
         **described(
@@ -231,6 +249,8 @@ class ViewFacts(Struct, frozen=True, kw_only=True):
     names: Sequence[str | None] = ()
     stand_ins: frozenset[Seat] = frozenset()
     deadline: str | None = None
+    reserve_from: str | None = None
+    reserves: Sequence[int] = ()  # seconds left to each seat
     window_until: str | None = None
     settings: Mapping[str, Any] | None = None  # of a custom ruleset; only bots get them in a view
 
@@ -316,11 +336,9 @@ def ruleset_json(seen: ViewSource) -> Json:
     return {"id": ruleset.id, "ruleset_hash": seen.facts.ruleset_hash, "options": options}
 
 
-def _clock(seen: ViewSource) -> Json | None:
-    clock = seen.game.setup.clock
-    if clock is None:
-        return None
-    return {"turn_seconds": clock.turn_seconds, "swap_seconds": clock.swap_seconds}
+def clock_json(clock: Clock | None) -> Json | None:
+    """Return a clock as answers have it."""
+    return None if clock is None else asdict(clock)
 
 
 def _setup(seen: ViewSource) -> list[Json] | None:
@@ -367,6 +385,7 @@ def _seat(seen: ViewSource, number: Seat) -> Json:
         "kind": setup.kind,
         "bot": setup.bot,
         "stand_in": number in facts.stand_ins,
+        "reserve_seconds": facts.reserves[number] if facts.reserves else None,
         "key": setup.key is not None,
         "entropy": str(setup.entropy),
         "ready": state.ready,
@@ -406,8 +425,9 @@ VIEW_PARTS: Final[Parts] = {
     "turn": lambda seen: seen.game.turn,
     "direction": lambda seen: seen.game.direction,
     "deadline": lambda seen: seen.facts.deadline,
+    "reserve_from": lambda seen: seen.facts.reserve_from,
     "window_until": lambda seen: seen.facts.window_until,
-    "clock": _clock,
+    "clock": lambda seen: clock_json(seen.game.setup.clock),
     "commit": lambda seen: seen.game.setup.commit,
     "prev_game": lambda seen: seen.game.setup.prev_game,
     "setup": _setup,

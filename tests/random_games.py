@@ -89,6 +89,13 @@ def public_text(key: Ed25519PrivateKey) -> str:
     return b64encode(key.public_key().public_bytes_raw()).decode("ascii")
 
 
+def _time_of(clock: Mapping[str, int], status: Status) -> int:
+    """Return the seconds until a time-out; in play with the whole reserve, which may be gone."""
+    if status is Status.SWAPPING:
+        return clock["swap_seconds"]
+    return clock["turn_seconds"] + clock.get("reserve_seconds", 0)
+
+
 class _Maker:
     def __init__(self, plan: Plan) -> None:
         self.plan = plan
@@ -170,8 +177,7 @@ class _Maker:
             by: int | None = command.seat
             silent = command.seat == plan.silent and moves >= plan.silent_after
             if silent and plan.clock is not None:
-                due = "swap_seconds" if game.status is Status.SWAPPING else "turn_seconds"
-                self._wait(plan.clock[due])
+                self._wait(_time_of(plan.clock, game.status))
                 if game.status is Status.SWAPPING:
                     events, by = decide(TimeOut(seat=command.seat), game), None
                 else:

@@ -98,6 +98,23 @@ def _setup(view: View, people: People) -> Text:
     return Text("shuffling   " + printable("   ".join(states)))
 
 
+def time_limits(view: View) -> str:
+    """
+    Return until when the seat on turn has its turn and its reserve; "" without a clock.
+
+    >>> time_limits({"deadline": "2026-03-01T12:04:00.000000Z", "status": "playing",
+    ...     "reserve_from": "2026-03-01T12:01:00.000000Z", "clock": {}, "turn": 0})
+    'time: turn until 12:01:00 UTC, reserve until 12:04:00'
+    """
+    deadline, reserve = view["deadline"], view["reserve_from"]
+    if view["clock"] is None or deadline is None or view["status"] in OVER:
+        return ""
+    ends = deadline[11:19]
+    if reserve is None:
+        return f"time: until {ends} UTC"
+    return f"time: turn until {reserve[11:19]} UTC, reserve until {ends}"
+
+
 def recent_events(lines: Sequence[str]) -> RenderableType:
     """Return the sentences on the events since the last view."""
     return Group(*(Text("  ") + coloured(line) for line in lines))
@@ -147,6 +164,9 @@ class Pane:
     ) -> Iterator[RenderableType]:
         if notice:
             yield Text(printable(notice), style="yellow")
+        limits = time_limits(view)
+        if limits:
+            yield Text(limits, style="dim")
         if moves:
             yield moves_of(moves, self.console.width)
         elif view["status"] not in OVER:

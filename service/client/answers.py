@@ -87,6 +87,7 @@ class ClockView(TypedDict):
 
     turn_seconds: int
     swap_seconds: int
+    reserve_seconds: int
 
 
 class SetupSeat(TypedDict):
@@ -122,6 +123,7 @@ class SeatView(TypedDict):
     kind: Literal["human", "bot"]
     bot: str | None
     stand_in: bool  # whether a bot plays for the player at present
+    reserve_seconds: int | None  # left when the present turn began
     key: bool  # whether the seat signs its moves
     entropy: Entropy
     ready: bool
@@ -160,6 +162,7 @@ class GameView(_Viewer):
     turn: int | None
     direction: Literal[1, -1]
     deadline: str | None
+    reserve_from: str | None
     window_until: str | None
     clock: ClockView | None
     commit: str

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from enum import StrEnum
+from typing import Final
 
 from msgspec import Struct
 
@@ -72,12 +73,36 @@ class SeatSetup(Struct, frozen=True, kw_only=True, gc=False):
     entropy: Entropy
 
 
+MICROSECONDS: Final = 1_000_000
+"""In a second."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Clock:
-    """Seconds for a turn and for the exchange."""
+    """
+    Seconds for a turn, for the exchange, and in reserve: once for each seat in a hand.
+
+    A turn takes from the reserve of its seat when its own seconds are over. What a seat has used
+    is counted in microseconds, as times of events are.
+    """
 
     turn_seconds: int
     swap_seconds: int
+    reserve_seconds: int = 0
+
+    def used_after(self, used: int, took: int) -> int:
+        """
+        Return what a seat has used of its reserve after a turn that took so many microseconds.
+
+        >>> Clock(turn_seconds=5, swap_seconds=5, reserve_seconds=9).used_after(0, 7_500_000)
+        2500000
+        """
+        over = took - self.turn_seconds * MICROSECONDS
+        return min(self.reserve_seconds * MICROSECONDS, used + max(0, over))
+
+    def turn_time(self, used: int) -> int:
+        """Return after how many microseconds a turn times out, with `used` of the reserve gone."""
+        return (self.turn_seconds + self.reserve_seconds) * MICROSECONDS - used
 
 
 class GameCreated(Struct, frozen=True, kw_only=True, gc=False):

@@ -7,7 +7,7 @@ import hmac
 import re
 import unicodedata
 from collections.abc import Iterable, Mapping
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from typing import Any, Final
 
 import orjson
@@ -146,6 +146,16 @@ def format_time(moment: datetime) -> str:
     if moment.tzinfo is not UTC:
         moment = moment.astimezone(UTC)
     return moment.isoformat(timespec="microseconds").removesuffix("+00:00") + "Z"
+
+
+def microseconds_between(begin: str, end: str) -> int:
+    """
+    Return the microseconds from one time to another.
+
+    >>> microseconds_between("2026-03-01T12:00:00.000000Z", "2026-03-01T12:00:01.000002Z")
+    1000002
+    """
+    return (parse_time(end) - parse_time(begin)) // timedelta(microseconds=1)
 
 
 def parse_time(text: str) -> datetime:

@@ -150,6 +150,11 @@ _CLOCK: Final = record(
     {
         "turn_seconds": Field(_AT_LEAST_ONE, "seconds for a turn"),
         "swap_seconds": Field(_AT_LEAST_ONE, "seconds for set-up and exchange phase"),
+        "reserve_seconds": Field(
+            _AT_LEAST_ONE,
+            "seconds in reserve of each seat in the hand; absent without a reserve",
+            optional=True,
+        ),
     },
     title="EventClock",
     meaning="The time limits of a game.",

@@ -205,16 +205,18 @@ def nullable(check_value: Check) -> Shape:
 
 
 class Field(NamedTuple):
-    """A field of an object: its check, and its meaning in a sentence."""
+    """A field of an object: its check, its meaning in a sentence, and whether it may be absent."""
 
     check: Check
     meaning: str = ""
+    optional: bool = False
 
 
 def record(fields: Mapping[str, Check | Field], *, title: str = "", meaning: str = "") -> Shape:
     """Return a check for an object with exactly these fields; `title` names it in a document."""
     named = {name: one if isinstance(one, Field) else Field(one) for name, one in fields.items()}
     names = frozenset(named)
+    optional = frozenset(name for name, field in named.items() if field.optional)
     steps = tuple((name, "/" + name, _run(field.check)) for name, field in named.items())
 
     @accepts(
@@ -225,13 +227,17 @@ def record(fields: Mapping[str, Check | Field], *, title: str = "", meaning: str
             name: {**schema_of(field.check), "description": field.meaning}
             for name, field in named.items()
         },
-        required=tuple(named),
+        required=tuple(name for name in named if name not in optional),
         additionalProperties=False,
     )
     def check(value: Any, path: str) -> None:
-        check_names(value, path, names)
+        if optional and type(value) is dict:
+            check_names({**dict.fromkeys(optional), **value}, path, names)
+        else:
+            check_names(value, path, names)
         for name, step, check_field in steps:
-            check_field(value[name], path + step)
+            if name in value:
+                check_field(value[name], path + step)
 
     return check
 

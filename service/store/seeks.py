@@ -76,6 +76,7 @@ class SeekRepository(Repository):
             "seats": seek.conditions.seats,
             "turn_seconds": None if clock is None else clock.turn_seconds,
             "swap_seconds": None if clock is None else clock.swap_seconds,
+            "reserve_seconds": None if clock is None else clock.reserve_seconds,
             "entropy": seek.conditions.entropy.value,
             "key": seek.key,
             "fill_after": seek.fill_after,
@@ -122,7 +123,7 @@ class SeekRepository(Repository):
     ) -> Sequence[tuple[SeekConditions, int]]:
         """Return on which conditions players wait, and how many; most players come first."""
         rows = self._database.fetch("seeks_waiting", expire_after, limit)
-        return [(_conditions(*row[:5]), row[5]) for row in rows]
+        return [(_conditions(row[0], row[1], row[2:5], row[5]), row[6]) for row in rows]
 
     def purge_seeks(self, *, ended_before: datetime) -> int:
         """Delete a batch of seeks that ended or expired before a time; return its size."""
@@ -130,12 +131,12 @@ class SeekRepository(Repository):
 
 
 def _seek(row: tuple[Any, ...]) -> Seek:
-    identity, player, rulesets, seats, turn, swap, entropy, key, fill, keep = row[:10]
-    created, expires, ended, table = row[10:]
+    identity, player, rulesets, seats, *clock, entropy, key, fill, keep = row[:11]
+    created, expires, ended, table = row[11:]
     return Seek(
         id=identity,
         player=player,
-        conditions=_conditions(rulesets, seats, turn, swap, entropy),
+        conditions=_conditions(rulesets, seats, clock, entropy),
         key=key,
         fill_after=fill,
         keep=keep,
@@ -147,9 +148,12 @@ def _seek(row: tuple[Any, ...]) -> Seek:
 
 
 def _conditions(
-    rulesets: Sequence[str], seats: int, turn: int | None, swap: int | None, entropy: str
+    rulesets: Sequence[str], seats: int, clock: Sequence[int | None], entropy: str
 ) -> SeekConditions:
-    clock = None if turn is None or swap is None else Clock(turn_seconds=turn, swap_seconds=swap)
+    turn, swap, reserve = clock
+    limits = None
+    if turn is not None and swap is not None and reserve is not None:
+        limits = Clock(turn_seconds=turn, swap_seconds=swap, reserve_seconds=reserve)
     return SeekConditions(
-        rulesets=tuple(rulesets), seats=seats, clock=clock, entropy=Entropy(entropy)
+        rulesets=tuple(rulesets), seats=seats, clock=limits, entropy=Entropy(entropy)
     )

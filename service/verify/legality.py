@@ -24,6 +24,7 @@ from service.domain.commands import (
 from service.domain.deal import deal
 from service.domain.decide import decide, failed_blind
 from service.domain.events import (
+    MICROSECONDS,
     AbortCause,
     BlindFailed,
     CardsDealt,
@@ -44,7 +45,7 @@ from service.replay.history import MoveKind, RecordedMove, move_behind
 from service.replay.sentences import Sentence, Value, Values, reason_of
 from service.rulesets.catalogue import catalogue
 from service.rulesets.statements import rules_behind
-from service.shx.canonical import parse_time
+from service.shx.canonical import microseconds_between, parse_time
 from service.verify.finding import Answer, Failed, Objection, Position, missing, not_followed
 from service.verify.log import NOT_BEGUN, Log
 from service.verify.without_deck import (
@@ -380,11 +381,16 @@ STAND_IN: Final = 2  # time-outs in a row from which on a stand-in bot plays
 
 
 class TurnTimes:
-    """The start of each seat's present turn, and its number of valid time-outs in a row."""
+    """
+    The start of each seat's present turn, and its number of valid time-outs in a row.
+
+    Also what it has used of its reserve, in microseconds.
+    """
 
     def __init__(self, game: Game) -> None:
         self.clock = game.setup.clock
         self.since: dict[int, str] = {}
+        self.used = dict.fromkeys(range(len(game.seats)), 0)
         self.time_outs_in_row = dict.fromkeys(range(len(game.seats)), 0)
 
     def follow(
@@ -408,11 +414,18 @@ class TurnTimes:
             elif after.turn is not None and (
                 started or after.turn != before.turn or move.seat == after.turn
             ):
+                self._end_turn(before.turn, at)
                 self.since[after.turn] = at
+
+    def _end_turn(self, seat: Seat | None, at: str) -> None:
+        """Take from the reserve of a seat what its turn, which ended at a time, took of it."""
+        if self.clock is not None and seat is not None and seat in self.since:
+            took = microseconds_between(self.since[seat], at)
+            self.used[seat] = self.clock.used_after(self.used[seat], took)
 
     def check_time_out(self, game: Game, move: RecordedMove, at: str, *, hidden: bool) -> None:
         """
-        Raise Failed unless the seat's time was up, or a stand-in bot plays for it.
+        Raise Failed unless the seat's time and reserve were up, or a stand-in bot plays for it.
 
         The turn of a seat begins with the event that gives it the turn, which may be its own;
         before the first play of a first-come opening all seats have the turn.
@@ -428,11 +441,22 @@ class TurnTimes:
             return
         if not swapping and first_come and not hidden and default_opener(game) != move.seat:
             raise Failed(move.first, "legality.other_opener", rule)
-        allowed = self.clock.swap_seconds if swapping else self.clock.turn_seconds
-        had = parse_time(at) - parse_time(self.since[move.seat])
-        if had.total_seconds() < allowed:
-            passed = f"{had.total_seconds():.6f}"
-            raise Failed(move.first, "legality.too_early", rule, had=passed, allowed=allowed)
+        allowed = self.clock.swap_seconds * MICROSECONDS
+        if first_come:
+            allowed = self.clock.turn_seconds * MICROSECONDS
+        elif not swapping:
+            allowed = self.clock.turn_time(self.used[move.seat])
+        had = microseconds_between(self.since[move.seat], at)
+        if had < allowed:
+            had_text = f"{had / MICROSECONDS:.6f}"
+            raise Failed(
+                move.first, "legality.too_early", rule, had=had_text, allowed=_in_seconds(allowed)
+            )
+
+
+def _in_seconds(microseconds: int) -> Value:
+    whole, rest = divmod(microseconds, MICROSECONDS)
+    return f"{whole}.{rest:06}" if rest else whole
 
 
 ENTROPY_SECONDS: Final = 120

@@ -142,4 +142,5 @@ def _dealer_rule(log: Log) -> str | None:
 
 def _plain(value: Any) -> str:
     """Return the seconds of a clock; `-` for a game without one."""
-    return "-" if value is None else f"{value['turn_seconds']}/{value['swap_seconds']}"
+    parts = ("turn_seconds", "swap_seconds", "reserve_seconds")
+    return "-" if value is None else "/".join(str(value.get(part, 0)) for part in parts)

@@ -463,6 +463,7 @@ CREATE TABLE seeks (
     seats         integer      NOT NULL,
     turn_seconds  integer,
     swap_seconds  integer,
+    reserve_seconds integer,
     entropy       text         NOT NULL,
     key           text,
     fill_after    integer,
@@ -481,7 +482,7 @@ CREATE INDEX seeks_by_player ON seeks (player_id);
 COMMENT ON TABLE seeks IS
     'Wishes of players for a table with anybody; deleted a day after their end, and with the player.';
 COMMENT ON COLUMN seeks.rulesets IS 'any of them will do, the preferred one first';
-COMMENT ON COLUMN seeks.turn_seconds IS 'the clock, with swap_seconds; null for none';
+COMMENT ON COLUMN seeks.turn_seconds IS 'the clock, with swap_seconds and reserve_seconds; null for none';
 COMMENT ON COLUMN seeks.key IS 'public key of the seat';
 COMMENT ON COLUMN seeks.keep IS
     'stays open if another seek of the player is matched';

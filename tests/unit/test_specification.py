@@ -143,7 +143,7 @@ def _rows(schema: Schema, prefix: str = "") -> Iterator[tuple[str, str, str]]:
 
 def _form(field: fields.Field[Any]) -> str:
     """Return the form of a value in words."""
-    null = " or null" if field.allow_none else ""
+    null = " or null" if field.allow_none else "" if field.required else ", or absent"
     match field:
         case fields.List():
             return f"[{_form(field.inner)}]{null}"

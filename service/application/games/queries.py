@@ -18,7 +18,15 @@ from service.application.errors import Refusal, invalid
 from service.application.games.cache import GameCache, Histories, Names
 from service.application.games.entry import GameEntry
 from service.application.games.pictures import Pictures
-from service.application.games.schedule import clock_wake, entropy_wake, stands_in, window_until
+from service.application.games.record import GameRecord
+from service.application.games.schedule import (
+    clock_wake,
+    entropy_wake,
+    reserve_from,
+    reserve_left,
+    stands_in,
+    window_until,
+)
 from service.application.quotas import listing, rows_of, work
 from service.application.signing import Receipts
 from service.application.tables.view import ruleset_json, table_json
@@ -51,6 +59,7 @@ def present_view(entry: GameEntry, viewer: Viewer, names: Names) -> dict[str, An
         with work(listing(game, viewer)):
             moves = legal_moves(game, viewer)
     window = window_until(record, window_seconds=entry.window_seconds, able_since=entry.able_since)
+    begins = reserve_from(record, able_since=entry.able_since)
     facts = ViewFacts(
         id=str(record.identity),
         head=record.head.hex(),
@@ -58,6 +67,8 @@ def present_view(entry: GameEntry, viewer: Viewer, names: Names) -> dict[str, An
         names=told_apart(names.of(entry.players), entry.players),
         stand_ins=stand_ins(entry),
         deadline=deadline(entry),
+        reserve_from=format_time(begins) if begins else None,
+        reserves=_reserves(record),
         window_until=format_time(window) if window else None,
     )
     return view_json(seen_by(game, viewer), viewer, facts, moves)
@@ -108,6 +119,15 @@ def deadline(entry: GameEntry) -> str | None:
     else:
         wake = clock_wake(record, able_since=entry.able_since)
     return None if wake is None else format_time(wake.at)
+
+
+def _reserves(record: GameRecord) -> Sequence[int]:
+    """Return the whole seconds that each seat has left of its reserve; none without a reserve."""
+    clock = record.game.setup.clock
+    if clock is None or not clock.reserve_seconds:
+        return ()
+    seats = range(len(record.game.seats))
+    return [int(reserve_left(record, clock, seat).total_seconds()) for seat in seats]
 
 
 def cursor_of(text: str | None, name: ListName) -> Cursor | None:

@@ -28,6 +28,7 @@ from service.domain.events import (
 from service.domain.evolve import evolve
 from service.domain.game import Game, new_game
 from service.rulesets.catalogue import read_ruleset, shared
+from service.shx.canonical import microseconds_between
 from service.shx.event_shapes import ACTIONS, BY_SERVER, EXCHANGE, SEALS
 from service.shx.moves import SealedRefusals, sealed_refusals
 from service.shx.shuffle import Shuffle, derive
@@ -53,6 +54,7 @@ class GameRecord(Struct, frozen=True, kw_only=True):
     at: str  # of the last event
     dealt_at: str | None  # of cards_dealt
     turn_since: str | None  # when the present turn began
+    reserve_used: Mapping[Seat, int]  # by turns before the present one, in microseconds
     seed: bytes | None
     commitments: Mapping[Seat, str]
     entropy: Mapping[Seat, bytes]
@@ -145,11 +147,10 @@ def advance(record: GameRecord, event: Event, envelope: Envelope, head: bytes) -
     if "auth" in envelope:
         nonces = nonces | {envelope["auth"]["intent"]["nonce"]}
     return replace(
-        record,
+        _timed(record, event, game, at),
         game=game,
         heads=record.heads.followed_by(head),
         at=at,
-        turn_since=_turn_since(record, event, game, at),
         last_action=last_action,
         last_exchange=exchange,
         swaps=swaps,
@@ -230,6 +231,7 @@ def _begun(identity: UUID, event: Event, envelope: Envelope, head: bytes) -> Gam
         at=envelope["at"],
         dealt_at=None,
         turn_since=None,
+        reserve_used={},
         seed=None,
         commitments={},
         entropy={},
@@ -254,6 +256,14 @@ def _sealing(record: GameRecord, refusals: SealedRefusals | None) -> Secrets | N
     return replace(secrets, refusals=refusals.as_json())
 
 
+def _timed(record: GameRecord, event: Event, game: Game, at: str) -> GameRecord:
+    """Return the record with the times of the turn that runs after an event."""
+    since = _turn_since(record, event, game, at)
+    if since == record.turn_since:
+        return record
+    return replace(record, turn_since=since, reserve_used=_reserve_used(record, since))
+
+
 def _turn_since(record: GameRecord, event: Event, game: Game, at: str) -> str | None:
     """Return when the present turn began; a follow-up by another seat does not restart it."""
     type_ = type_of(event)
@@ -265,6 +275,20 @@ def _turn_since(record: GameRecord, event: Event, game: Game, at: str) -> str | 
     if follow_up and game.turn == record.game.turn:
         return record.turn_since
     return at
+
+
+def _reserve_used(record: GameRecord, end: str | None) -> Mapping[Seat, int]:
+    """
+    Return what each seat has used of its reserve, after the present turn ended at a time.
+
+    At a first-come opening nobody uses any: the log does not show for whom the game waits.
+    """
+    clock, seat, began = record.game.setup.clock, record.game.turn, record.turn_since
+    if clock is None or seat is None or began is None or end is None:
+        return record.reserve_used
+    took = microseconds_between(began, end)
+    used = clock.used_after(record.reserve_used.get(seat, 0), took)
+    return {**record.reserve_used, seat: used} if used else record.reserve_used
 
 
 def _no_salt(p: int) -> str:

@@ -215,15 +215,36 @@ def _turn_wake(
 
 
 def clock_wake(record: GameRecord, *, able_since: datetime | None) -> Wake | None:
-    """Return the time-out of the exchange or the turn; None at a table without a clock."""
-    clock = record.game.setup.clock
-    since, seconds = record.turn_since, 0 if clock is None else clock.turn_seconds
-    if clock is not None and record.game.status is Status.SWAPPING:
-        since, seconds = record.dealt_at, clock.swap_seconds
-    if clock is None or since is None:
+    """
+    Return the time-out of the exchange or the turn; None at a table without a clock.
+
+    A turn times out once its seat has used its reserve as well.
+    """
+    clock, since = record.game.setup.clock, record.turn_since
+    if clock is None:
         return None
-    at = end_of_wait(since, timedelta(seconds=seconds), able_since)
-    return Wake(kind=WakeKind.TIME_OUT, at=at)
+    wait = timedelta(seconds=clock.turn_seconds)
+    if record.game.status is Status.SWAPPING:
+        since, wait = record.dealt_at, timedelta(seconds=clock.swap_seconds)
+    elif record.game.turn is not None:
+        wait += reserve_left(record, clock, record.game.turn)
+    if since is None:
+        return None
+    return Wake(kind=WakeKind.TIME_OUT, at=end_of_wait(since, wait, able_since))
+
+
+def reserve_left(record: GameRecord, clock: Clock, seat: Seat) -> timedelta:
+    """Return what a seat had left of its reserve when the present turn began."""
+    used = timedelta(microseconds=record.reserve_used.get(seat, 0))
+    return timedelta(seconds=clock.reserve_seconds) - used
+
+
+def reserve_from(record: GameRecord, *, able_since: datetime | None) -> datetime | None:
+    """Return when the seat on turn begins to use its reserve; None if it has none left."""
+    clock, seat, since = record.game.setup.clock, record.game.turn, record.turn_since
+    if clock is None or seat is None or since is None or not reserve_left(record, clock, seat):
+        return None
+    return end_of_wait(since, timedelta(seconds=clock.turn_seconds), able_since)
 
 
 def entropy_wake(record: GameRecord, *, able_since: datetime | None) -> Wake | None:

@@ -8,6 +8,7 @@ from uuid import UUID
 import orjson
 from msgspec.structs import replace
 
+from schemas.events import recorded_clock
 from service.application.games.commits import new_game_summary, outbox_rows
 from service.application.games.entry import GameEntry
 from service.application.games.record import GAMES, GameRecord, load, shuffled, write
@@ -146,7 +147,6 @@ def _created(identity: UUID, seed: bytes, table_id: UUID, table: Table) -> dict[
     pinned = orjson.loads(canonical(dict(conditions.ruleset)))
     ruleset = read_ruleset(pinned, hand)
     decks, jokers, partial = deck_of(ruleset, len(table.seats))
-    clock = conditions.clock
     return {
         "table": str(table_id),
         "hand": hand,
@@ -158,9 +158,7 @@ def _created(identity: UUID, seed: bytes, table_id: UUID, table: Table) -> dict[
         "dealer": table.next_dealer,
         "prev_game": table.last_game,
         "commit": server_commit(identity, seed).hex(),
-        "clock": None
-        if clock is None
-        else {"turn_seconds": clock.turn_seconds, "swap_seconds": clock.swap_seconds},
+        "clock": recorded_clock(conditions.clock),
         "turn_limit": conditions.turn_limit,
     }
 

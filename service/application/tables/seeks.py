@@ -10,6 +10,7 @@ from uuid import UUID, uuid5
 
 import orjson
 
+from schemas.views import clock_json
 from service.application.calls import Answered, Idempotency, RegisteredPlayer
 from service.application.errors import Refusal, not_found
 from service.application.handler import Handler
@@ -17,7 +18,6 @@ from service.application.quotas import check_table_quotas, of_seeks
 from service.application.tables.commands import TableChanges
 from service.application.tables.matching import PRESENT, SWEPT, TERM, table_request
 from service.application.tables.record import opened_by
-from service.application.tables.view import clock_json
 from service.replay.sentences import said
 from service.shx.canonical import format_time
 from service.store.directory import Directory

@@ -10,6 +10,7 @@ from uuid import UUID
 import orjson
 
 from schemas.tables import table_event_of
+from schemas.views import clock_json
 from schemas.visible_text import told_apart
 from service.application.access import AccessLog, visible_table
 from service.application.calls import Caller
@@ -17,7 +18,6 @@ from service.application.errors import not_found
 from service.application.games.cache import Names
 from service.application.tables.dealing import DealtHand
 from service.application.tables.record import TableRecord, deals_at
-from service.domain.events import Clock
 from service.domain.table import Conditions, SeatChanged
 from service.shx.canonical import format_time, ruleset_hash
 from service.shx.keys import MAX_CHANGES, KeyChange
@@ -145,13 +145,6 @@ def _change(table: UUID, line: bytes) -> KeyChange | None:
     if not isinstance(event, SeatChanged) or event.sig is None or event.key is None:
         return None
     return KeyChange(table=table, seat=event.seat, key=b64decode(event.key), sig=event.sig)
-
-
-def clock_json(clock: Clock | None) -> dict[str, int] | None:
-    """Return a clock as JSON."""
-    if clock is None:
-        return None
-    return {"turn_seconds": clock.turn_seconds, "swap_seconds": clock.swap_seconds}
 
 
 def uuid_or_none(text: str | None) -> UUID | None:

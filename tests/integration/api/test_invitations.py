@@ -188,7 +188,8 @@ def _without_id(answer: Answer) -> bytes:
 
 
 def test_a_table_like_another_invites_its_players(ada: Person, bob: Person) -> None:
-    asked = {"window_seconds": 7, "turn_limit": 99, "clock": {"turn_seconds": 9, "swap_seconds": 8}}
+    clock = {"turn_seconds": 9, "swap_seconds": 8, "reserve_seconds": 7}
+    asked = {"window_seconds": 7, "turn_limit": 99, "clock": clock}
     options = {"next_dealer": "rotate"}
     table = ada.table({"bot": "lowest"}, "open", deal=False, options=options, **asked, **PRIVATE)
     invite(ada, table, bob)

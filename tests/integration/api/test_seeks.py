@@ -106,7 +106,7 @@ def test_strangers_play_by_a_clock_unless_all_of_them_ask_for_none(world: World)
     """Who leaves the clock out is seated with who names the usual one, and with nobody without."""
     ada, bob, cy, dan = (world.person(name) for name in ("Ada", "Bob", "Cy", "Dan"))
     body = {key: value for key, value in WANTED.items() if key != "clock"}
-    usual = {"turn_seconds": 60, "swap_seconds": 120}
+    usual = {"turn_seconds": 60, "swap_seconds": 120, "reserve_seconds": 180}
     made = [
         one.post("/v1/seeks", {**body, **more}).json
         for one, more in (

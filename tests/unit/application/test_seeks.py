@@ -367,7 +367,7 @@ def test_seeks_of_others_are_counted_and_not_shown(
     assert waiting == {
         "rulesets": ["leeds"],
         "seats": 2,
-        "clock": {"turn_seconds": 20, "swap_seconds": 60},
+        "clock": {"turn_seconds": 20, "swap_seconds": 60, "reserve_seconds": 0},
         "entropy": "none",
         "players": 1,
     }

@@ -154,7 +154,7 @@ def test_a_drawn_dealer_of_a_hand_after_another_fails(shithead: Run, tmp_path: P
         ({"turn_limit": 1199}, "The turn limit was 1200 in hand 1"),
         (
             {"clock": {"turn_seconds": 30, "swap_seconds": 60}},
-            "for the exchange were - in hand 1",
+            "for the exchange and in reserve were - in hand 1",
         ),
     ],
 )

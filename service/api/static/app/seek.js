@@ -6,6 +6,7 @@
  */
 
 import { Problem, call, get, idle, identity, pause, post, spread } from "./api.js";
+import { asClock } from "./clock.js";
 import { find, h, replace } from "./dom.js";
 import { t } from "./i18n.js";
 import { ensurePlayer } from "./player.js";
@@ -16,15 +17,23 @@ const FIRST = "leeds"; // the preferred one of any rules
 const MOST = 6; // players that the tile offers
 const BOTS_AFTER = 60; // seconds
 /**
- * Clocks by their names: seconds a turn, and for the exchange. `usual` is that of a seek without a choice.
- * @type {Record<string, [number, number] | null>}
+ * Clocks by their names: seconds a turn, for the exchange, and in reserve. `usual` is that of a seek without a choice.
+ * @type {Record<string, [number, number, number] | null>}
  */
-const CLOCKS = { none: null, quick: [20, 60], usual: [60, 120], day: [86_400, 86_400] };
+const CLOCKS = { none: null, quick: [20, 60, 60], usual: [60, 120, 180], unhurried: [180, 300, 900], day: [86_400, 86_400, 0] };
 
 /** A clock by its name, as a body has it. @param {string} name */
 export function clockOf(name) {
   const seconds = CLOCKS[name];
-  return seconds && { turn_seconds: seconds[0], swap_seconds: seconds[1] };
+  return seconds && { turn_seconds: seconds[0], swap_seconds: seconds[1], reserve_seconds: seconds[2] };
+}
+
+/** A clock of others in words: by its name if it is one of ours. @param {Api["Seek"]["clock"]} clock */
+function clockInWords(clock) {
+  if (!clock) return t("clock.without");
+  const { turn_seconds: turn, swap_seconds: swap, reserve_seconds: reserve } = clock;
+  const named = Object.keys(CLOCKS).find((name) => CLOCKS[name]?.join() === [turn, swap, reserve].join());
+  return named ? t(`clock.${named}`) : t("clock.other", { turn: asClock(turn), reserve: asClock(reserve) });
 }
 
 const RENEW = 10_000; // milliseconds; a notice ends the wait at once. The server matches seeks of the last 30 s
@@ -91,7 +100,7 @@ export async function showSeekers() {
   replace(find("#seek-others"), ...others.map((one) => {
     const { players: _, ...conditions } = one;
     return h("li", null, [
-      h("span", null, [t("seek.offer", { n: one.players, rules: nameOf(one.rulesets), who: t("seek.seats", { n: one.seats }) })]), " ",
+      h("span", null, [t("seek.offer", { n: one.players, rules: nameOf(one.rulesets), who: t("seek.seats", { n: one.seats }), clock: clockInWords(one.clock) })]), " ",
       h("button", { "data-key": `seek ${JSON.stringify(conditions)}`, onclick: () => join(conditions).catch(complain) }, [t("seek.join")]),
     ]);
   }));

@@ -294,13 +294,20 @@ function announceEvents(seen) {
   sound(fresh, mine && !wasMine);
 }
 
+/** @param {number} left seconds until the time-out @param {string | null} reserveFrom @returns {string} the turn with the reserve after it, or what is left of the reserve */
+function timeLeft(left, reserveFrom) {
+  const turn = reserveFrom ? secondsTo(reserveFrom) : left;
+  if (!turn && left) return t("clock.reserve", { time: asClock(left) });
+  return turn < left ? `${asClock(turn)} + ${asClock(left - turn)}` : asClock(left);
+}
+
 /** Show the time left, and that until the next hand. */
 export function tick() {
   for (const place of document.querySelectorAll("[data-next]")) if (game.table?.next_deal_at) place.textContent = nextText(game.table);
   const deadline = game.view?.deadline;
   const left = deadline ? secondsTo(deadline) : null;
   if (game.view && game.shown !== game.view && isUrgent()) catchUp();
-  const text = left === null || !game.view.clock || game.shown !== game.view ? "" : asClock(left);
+  const text = left === null || !game.view.clock || game.shown !== game.view ? "" : timeLeft(left, game.view.reserve_from);
   for (const clock of document.querySelectorAll("[data-clock]")) {
     clock.textContent = text;
     clock.classList.toggle("short", left !== null && left <= 10);

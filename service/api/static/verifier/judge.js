@@ -292,7 +292,7 @@ export class Judge {
     else if (type === "cards_dealt") {
       this.position.deal(data);
       this.exchange = new Exchange(this.position);
-      this.clock.begin(at);
+      this.clock.begin(at, null);
     } else if (type === "cards_thrown" || EXCHANGES.has(type)) {
       this.exchange?.follow(type, data);
       if (!timedOut && data.seat !== undefined && type !== "cards_thrown") this.clock.moved(data.seat);
@@ -311,7 +311,7 @@ export class Judge {
     this.isPlaying = true;
     this.opening = openingOf(this.position, this.exchange?.thrower ?? null);
     this.turn = data.turn;
-    this.clock.begin(at);
+    this.clock.begin(at, data.turn);
   }
 
   /** @param {any} data */
@@ -334,7 +334,7 @@ export class Judge {
     const { position } = this;
     const { seat } = data;
     if (!timedOut) this.clock.moved(seat);
-    if (this.turn !== data.turn || data.turn === seat) this.clock.begin(at);
+    if (this.turn !== data.turn || data.turn === seat) this.clock.begin(at, data.turn);
     this.actions += 1;
     this.passes = type === "turn_passed" ? this.passes + 1 : 0;
     if (type === "cards_played") this.followPlay(data);

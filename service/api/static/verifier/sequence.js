@@ -147,7 +147,7 @@ const conditions = (games) =>
   );
 
 /** @param {any} value a turn limit or a clock @returns {string} */
-const shown = (value) => (value === null || typeof value === "number" ? String(value ?? "-") : `${value.turn_seconds}/${value.swap_seconds}`);
+const shown = (value) => (value === null || typeof value === "number" ? String(value ?? "-") : `${value.turn_seconds}/${value.swap_seconds}/${value.reserve_seconds ?? 0}`);
 
 /** @param {Log[]} games @returns {Log[]} in the order of their links; throws Failure if a game between them is missing */
 function inOrder(games) {

@@ -135,7 +135,7 @@ const CREATED = consistent({
   dealer: orNull(SEAT),
   prev_game: orNull(UUID),
   commit: HASH,
-  clock: orNull(record({ turn_seconds: integer(1, MAX_INTEGER), swap_seconds: integer(1, MAX_INTEGER) })),
+  clock: orNull(record({ turn_seconds: integer(1, MAX_INTEGER), swap_seconds: integer(1, MAX_INTEGER) }, { reserve_seconds: integer(1, MAX_INTEGER) })),
   turn_limit: integer(1, MAX_INTEGER),
 }, ({ dealer, seats, ruleset, deck }) => {
   if (dealer !== null && dealer >= seats.length) return "dealer";
