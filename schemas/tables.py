@@ -39,6 +39,7 @@ from service.domain.table import (
     HandDisputed,
     HandFinished,
     SeatChanged,
+    SeatFilled,
     SeatKind,
     SeatLeft,
     SeatPaused,
@@ -231,6 +232,20 @@ class SitSchema(Closed):
         allow_none=True,
         load_default=None,
         **about("the invite of a private table"),
+    )
+
+
+class DealSchema(Closed):
+    """The next hand, with all seats taken; or with bots on the open ones."""
+
+    fill_with = name_field(
+        "bot",
+        allow_none=True,
+        load_default=None,
+        **about(
+            "the name of a bot, from `/v1/bots`, that takes every open seat for good before the"
+            " deal; of the host only. Null: all seats have to be taken"
+        ),
     )
 
 
@@ -455,6 +470,7 @@ KeyChangePageSchema: type[Schema] = page_of(KeyChangeSchema)
 _EVENTS: Mapping[str, type[TableEvent]] = {
     "table_opened": TableOpened,
     "seat_taken": SeatTaken,
+    "seat_filled": SeatFilled,
     "seat_left": SeatLeft,
     "seat_changed": SeatChanged,
     "seat_paused": SeatPaused,

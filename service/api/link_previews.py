@@ -3,8 +3,10 @@ Link previews: the title and the sentence of a hand, table or dispute, for the h
 
 Other programs show them beside a link, without running scripts. They keep what they have fetched,
 so it has no names of people and no texts that people wrote. It is read as by a caller without a
-token: of what that caller may not see there is no preview, and the page has the status 404, as for
-an address that nothing has. The page is sent all the same, because its script has the token.
+token. A hand or a dispute that this caller may not see has no preview, and its page has the status
+404, as for an address that nothing has. A table that this caller may not see has the preview of an
+invitation, and its page has the status 200, whether it is private, unknown or gone. Either page is
+sent whole, because its script has the token or the invite.
 """
 
 from __future__ import annotations
@@ -53,6 +55,8 @@ class Preview:
     players: tuple[str, ...] = ()
     """The id of each seat's player, `-` without one; the faces of a page are made from it."""
     status: HTTPStatus = HTTPStatus.OK
+    is_indexed: bool = True
+    """Whether search engines may list the page."""
     picture: str = ""
     """The path of the picture of a hand's moment; the picture of the site without one."""
     page: str = ""
@@ -65,6 +69,14 @@ class Preview:
     def is_shown(self) -> bool:
         """Return whether there is something to state."""
         return bool(self.sentence)
+
+
+INVITATION: Final = Preview(
+    title="An invitation to a hand of Shithead",
+    sentence="Sit down and play in your browser. No account is needed.",
+    is_indexed=False,
+)
+"""The preview of every table that a stranger cannot see: it states nothing about the table."""
 
 
 def of_game(game: UUID, query: Mapping[str, str] | None = None) -> Preview:
@@ -118,8 +130,9 @@ def status_of_game(game: str) -> HTTPStatus:
 
 
 def of_table(table: UUID) -> Preview:
-    """Return the preview of a table."""
-    return _read(lambda: _table(table))
+    """Return the preview of a table, INVITATION if a stranger cannot see it or it is not read."""
+    found = _read(lambda: _table(table))
+    return found if found.is_shown else INVITATION
 
 
 def of_dispute(dispute: UUID) -> Preview:

@@ -136,7 +136,7 @@ def lobby() -> Response:
 @pages.get("/play/<uuid:game_id>")
 def play(game_id: UUID) -> Response:
     """Show a hand to its players and to spectators; the script gets it from the API."""
-    return _table_page(game=game_id)
+    return _table_page(link_previews.of_game(game_id), game=game_id)
 
 
 @pages.get("/games/<uuid:game_id>")
@@ -170,8 +170,13 @@ def embed(game_id: UUID) -> Response:
 
 @pages.get("/tables/<uuid:table_id>")
 def table(table_id: UUID) -> Response:
-    """Show a table between its hands, or while it waits for players."""
-    return _table_page(table=table_id)
+    """
+    Show a table between its hands, or while it waits for players.
+
+    The page does not have the id, which its script reads from the address: so it is the same bytes
+    for every table that a stranger cannot see.
+    """
+    return _table_page(link_previews.of_table(table_id))
 
 
 @pages.get("/replay/<uuid:game_id>")
@@ -187,18 +192,9 @@ HAND_LINKS = {"replay": "/replay/", "verify": "/verify?game="}
 """Links at the end of a hand: the key of the text, and the address before the game's id."""
 
 
-def _table_page(*, table: UUID | None = None, game: UUID | None = None) -> Response:
-    if game is not None:
-        preview = link_previews.of_game(game)
-    else:
-        preview = Preview() if table is None else link_previews.of_table(table)
+def _table_page(preview: Preview, *, game: UUID | None = None) -> Response:
     return html_page(
-        "table.html",
-        policy=SCRIPT_POLICY,
-        preview=preview,
-        table=table,
-        game=game,
-        links=HAND_LINKS,
+        "table.html", policy=SCRIPT_POLICY, preview=preview, game=game, links=HAND_LINKS
     )
 
 

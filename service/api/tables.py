@@ -9,9 +9,9 @@ from uuid import UUID
 from flask import Response
 
 from schemas.long_polls import WaitQuery
-from schemas.players import NothingSchema
 from schemas.strict_fields import OffsetQuery
 from schemas.tables import (
+    DealSchema,
     DealtSchema,
     InvitationPageSchema,
     KeyChangePageSchema,
@@ -304,7 +304,7 @@ def close(call: Call, table_id: UUID) -> Response:
     tables,
     "POST",
     f"{TABLE}/games",
-    body=NothingSchema,
+    body=DealSchema,
     answer=DealtSchema,
     status=201,
     token=Token.NEEDED,
@@ -323,10 +323,17 @@ def deal(call: Call, table_id: UUID) -> Response:
     """
     Deal the next hand, as a seated player or the host.
 
-    All seats have to be taken. The answer has the new hand as the caller sees it.
+    All seats have to be taken; with `fill_with` bots take the open ones, if the caller is the
+    host. The answer has the new hand as the caller sees it.
     """
     return change_response(
-        services().tables.deal(call.by, table_id, call.repeat, invite=call.caller.invite)
+        services().tables.deal(
+            call.by,
+            table_id,
+            call.repeat,
+            invite=call.caller.invite,
+            fill_with=call.body["fill_with"],
+        )
     )
 
 

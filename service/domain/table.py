@@ -81,6 +81,14 @@ class SeatTaken:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class SeatFilled:
+    """The host gave an open seat to a bot."""
+
+    seat: Seat
+    bot: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class SeatLeft:
     """A player left between hands."""
 
@@ -150,6 +158,7 @@ class TableClosed:
 TableEvent = (
     TableOpened
     | SeatTaken
+    | SeatFilled
     | SeatLeft
     | SeatChanged
     | SeatPaused
@@ -241,6 +250,8 @@ def _changed(table: Table, event: TableEvent) -> Table:
             taken = TableSeat(kind=SeatKind.HUMAN, player=player, entropy=entropy, key=key)
             table = replace(table, seated=table.version + 1, idle=False)
             return _with_seat(table, seat, taken)
+        case SeatFilled(seat=seat, bot=bot):
+            return _with_seat(table, seat, TableSeat(kind=SeatKind.BOT, bot=bot))
         case SeatLeft(seat=seat):
             table = replace(table, paused=table.paused - {seat})
             return _with_seat(table, seat, TableSeat())

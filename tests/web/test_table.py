@@ -404,7 +404,7 @@ def test_a_private_table_is_joined_by_its_address(visits: Visits) -> None:
     address = ada.get_by_label("Share this address").last.input_value()
     assert "#invite=" in address
     ada.context.grant_permissions(["clipboard-read", "clipboard-write"])
-    ada.get_by_role("button", name="Copy the address").click()
+    ada.get_by_role("button", name="Copy", exact=True).click()
     expect(ada.get_by_text("Copied.", exact=True).first).to_be_visible()
     assert ada.evaluate("navigator.clipboard.readText()") == address
     ada.get_by_role("button", name="Leave the table").click()

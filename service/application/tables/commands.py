@@ -12,13 +12,14 @@ import orjson
 
 from service.application.access import visible_table
 from service.application.calls import Answered, Caller, RegisteredPlayer, digest
-from service.application.errors import Refusal, invalid_body, not_found
+from service.application.errors import Refusal, invalid, invalid_body, not_found
 from service.application.games.cache import GameCache, Names
 from service.application.games.commits import relayed
 from service.application.games.queries import present_view
 from service.application.handler import Accepted, Attempt, NewStream, StreamCommand
 from service.application.ports import Notifier, World
 from service.application.quotas import (
+    MAX_TABLE_EVENTS,
     check_game_quota,
     check_table_quotas,
     of_invitations,
@@ -35,7 +36,17 @@ from service.application.tables.record import (
     opened_by,
 )
 from service.application.tables.view import table_json
-from service.domain.table import SeatLeft, SeatTaken, Table, TableEvent, TableOpened, TableStatus
+from service.bots.registry import bots
+from service.domain.table import (
+    SeatFilled,
+    SeatKind,
+    SeatLeft,
+    SeatTaken,
+    Table,
+    TableEvent,
+    TableOpened,
+    TableStatus,
+)
 from service.keys import Keys
 from service.replay.sentences import said
 from service.shx.canonical import format_time
@@ -304,7 +315,9 @@ class ChangeTable(AtTable):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DealHand(AtTable):
-    """The next hand of a table."""
+    """The next hand of a table; a bot can take the open seats first."""
+
+    fill_with: str | None = None
 
     def decide(self, record: TableRecord) -> Accepted[ChangedTable]:
         """Return the hand, and the caller's view of it; raises Refusal."""
@@ -312,14 +325,43 @@ class DealHand(AtTable):
         row = visible_table(changes.directory.table(record.identity), self.caller)
         if player.id != row.host and record.table.seat_of(str(player.id)) is None:
             raise Refusal("not-seated", said("request.deals"))
-        check_ready_to_deal(record.table)
+        filling = seats_filled(record.table, player, self.fill_with) if self.fill_with else ()
+        filled, first = TABLES.write(record, filling, at=changes.now())
+        check_ready_to_deal(filled.table)
         check_game_quota(changes.directory, player.id)
-        dealt = changes.hand(record)
-        done, lines = TABLES.write(record, dealt.events, at=dealt.record.created_at)
+        dealt = changes.hand(filled)
+        done, rest = TABLES.write(filled, dealt.events, at=dealt.record.created_at)
         view = present_view(dealt.entry, dealt.entry.seat_of(player.id), changes.names)
         answer = Answered(body=orjson.dumps({"game": view}), version=dealt.record.version)
-        append = table_append(done, lines, expected=record.version)
+        append = table_append(done, first + rest, expected=record.version)
         return changes.accepted(player, append, ChangedTable(record=done, dealt=dealt), answer)
+
+
+def seats_filled(table: Table, player: RegisteredPlayer, bot: str) -> Sequence[SeatFilled]:
+    """
+    Return the events of a bot that takes each open seat of a table, for its host.
+
+    Raises Refusal `forbidden` for other players, `invalid-body` for an unknown bot,
+    `limit-reached`.
+    """
+    if table.host != str(player.id):
+        raise Refusal("forbidden", said("request.host_fills"))
+    if bot not in bots():
+        raise invalid("/fill_with", said("request.unknown_bot"))
+    if table.status is not TableStatus.OPEN:
+        return []
+    check_length(table)
+    return [
+        SeatFilled(seat=number, bot=bot)
+        for number, seat in enumerate(table.seats)
+        if seat.kind is SeatKind.OPEN
+    ]
+
+
+def check_length(table: Table) -> None:
+    """Raise Refusal `limit-reached` if the table has too many events to change its seats."""
+    if table.version >= MAX_TABLE_EVENTS:
+        raise Refusal("limit-reached", said("quota.table_events"), limit="table_events")
 
 
 def check_ready_to_deal(table: Table) -> None:

@@ -26,8 +26,14 @@ from service.application.games.entry import GameEntry
 from service.application.games.queries import present_view
 from service.application.games.schedule import next_wake, stands_in
 from service.application.handler import Accepted, Attempt, Handler, StreamCommand
-from service.application.quotas import MAX_TABLE_EVENTS, check_game_quota
-from service.application.tables.commands import ChangeTable, DealHand, OpenTable, TableChanges
+from service.application.quotas import check_game_quota
+from service.application.tables.commands import (
+    ChangeTable,
+    DealHand,
+    OpenTable,
+    TableChanges,
+    check_length,
+)
 from service.application.tables.invitations import may_join
 from service.application.tables.record import (
     TableRecord,
@@ -69,7 +75,7 @@ def seat_taken(
     """
     if table.status is TableStatus.CLOSED:
         raise Refusal("forbidden", said("request.table_closed"))
-    _check_length(table)
+    check_length(table)
     if seat is not None and not 0 <= seat < len(table.seats):
         raise invalid("/seat", said("request.no_such_seat"))
     if table.seat_of(str(player.id)) is not None:
@@ -100,7 +106,7 @@ def changed_seat(
     Raises Refusal `bad-signature`, `not-seated` or `hand-running`, and `forbidden` for a pause at a
     table that does not deal by itself.
     """
-    _check_length(table)
+    check_length(table)
     seat = table.seat_of(str(player.id))
     pauses = _pauses(table, seat, changes)
     if seat is None or changes.keys() - {"paused"} or "paused" not in changes:
@@ -149,12 +155,6 @@ def table_closed(table: Table, expected: Expected = any_version) -> Sequence[Tab
         raise stale("table", table.version, versions)
     check_not_playing(table)
     return [] if table.closed else [TableClosed()]
-
-
-def _check_length(table: Table) -> None:
-    """Raise Refusal `limit-reached` if the table has too many events to change its seats."""
-    if table.version >= MAX_TABLE_EVENTS:
-        raise Refusal("limit-reached", said("quota.table_events"), limit="table_events")
 
 
 def _own_seat(table: Table, player: RegisteredPlayer) -> Seat:
@@ -333,11 +333,12 @@ class Tables:
         request: Idempotency | None,
         *,
         invite: str | None = None,
+        fill_with: str | None = None,
     ) -> Answered:
         """
-        Deal the next hand and return the caller's view of it.
+        Deal the next hand and return the caller's view of it; `fill_with` takes open seats first.
 
-        Raises Refusal `not-found`, `not-seated`, `limit-reached`, and those of
+        Raises Refusal `not-found`, `not-seated`, `limit-reached`, and those of `seats_filled`,
         `check_ready_to_deal` and `Handler.handle`.
         """
         command = DealHand(
@@ -347,6 +348,7 @@ class Tables:
             table=identity,
             by=player,
             caller=Caller(player=player.id, invite=invite),
+            fill_with=fill_with,
         )
         return self.handler.handle(command)
 

@@ -1,4 +1,4 @@
-"""Pages of hands, tables and disputes: link previews, and 404 for what a stranger cannot see."""
+"""Pages of hands, tables and disputes: link previews, and what a stranger gets of hidden ones."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from uuid import uuid4
 import pytest
 
 from service.api.link_previews import ANYBODY
-from service.store.events import StoreUnavailable
+from service.store.events import StoreUnavailable, StreamArchived
 from tests.worlds.api_world import Answer, Person, World
 
 BROWSER = "text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8"
@@ -61,7 +61,7 @@ def test_a_preview_has_no_names_and_no_text_of_a_person(world: World, ada: Perso
     assert "Ada" not in page and "Written by" not in page
 
 
-@pytest.mark.parametrize("kind", ["replay", "play", "tables", "disputes"])
+@pytest.mark.parametrize("kind", ["replay", "play", "disputes"])
 def test_a_private_page_reveals_no_more_than_an_unknown_one(
     world: World, ada: Person, kind: str
 ) -> None:
@@ -71,7 +71,7 @@ def test_a_private_page_reveals_no_more_than_an_unknown_one(
         accusation = {"accused": None, "seq": 0, "charge": "altered_log", "statement": "x"}
         private = ada.post(f"/v1/games/{game}/disputes", accusation).json["id"]
     else:
-        private = table["id"] if kind == "tables" else game
+        private = game
     answers = [world.get(f"/{kind}/{identity}?event=2") for identity in (private, unknown)]
     assert [answer.status_code for answer in answers] == [404, 404]
     shown = [
@@ -83,6 +83,55 @@ def test_a_private_page_reveals_no_more_than_an_unknown_one(
     assert answers[0].headers["Cache-Control"] == "private, no-store"
     # A token changes nothing: a browser sends none with the request for a page.
     assert ada.get(f"/{kind}/{private}").status_code == 404
+
+
+OF_ONE_ANSWER = {"Date", "X-Request-ID"}
+"""Headers that differ from one answer to the next, whatever is requested."""
+
+
+def sent(answer: Answer) -> tuple[int, bytes, dict[str, str]]:
+    """Return the status, the bytes and the headers of an answer, but those of OF_ONE_ANSWER."""
+    headers = {name: answer.headers[name] for name in set(answer.headers.keys()) - OF_ONE_ANSWER}
+    return answer.status_code, answer.data, headers
+
+
+@pytest.mark.parametrize("method", ["GET", "HEAD"])
+def test_the_page_of_a_hidden_table_is_one_invitation(
+    world: World, ada: Person, method: str
+) -> None:
+    """
+    Private, unknown, closed, unreadable: equal bytes and headers, so also ETag and length.
+
+    The API still answers 404.
+    """
+    private = ada.table("open", visibility="private")
+    playing = ada.table({"bot": "lowest"}, visibility="private")
+    closed = ada.table("open", visibility="private")
+    assert ada.call("DELETE", f"/v1/tables/{closed['id']}").status_code == 204
+    hidden = [private["id"], playing["id"], closed["id"], str(uuid4())]
+    answers = [world.client.open(f"/tables/{one}", method=method) for one in hidden]
+    with patch.object(type(world.services.tables), "row", side_effect=StreamArchived("gone")):
+        answers.append(world.client.open(f"/tables/{private['id']}", method=method))
+    # A token and an invite change nothing: a browser sends none with the request for a page.
+    invite = {"Shithead-Invite": private["invite"]}
+    answers.append(ada.call(method, f"/tables/{private['id']}", headers=invite))
+    first = sent(answers[0])
+    assert first[0] == 200 and {"ETag", "Content-Length", "Cache-Control"} <= first[2].keys()
+    assert [sent(answer) for answer in answers] == [first] * len(answers)
+    for one in hidden:
+        assert world.get(f"/v1/tables/{one}").status_code == 404
+        assert (
+            world.get(f"/tables/{one}", headers={"If-None-Match": first[2]["ETag"]}).status_code
+            == 304
+        )
+
+
+def test_an_invitation_has_a_neutral_preview_that_is_not_indexed(world: World) -> None:
+    found = preview(world.get(f"/tables/{uuid4()}"))
+    assert found["og:title"] == "An invitation to a hand of Shithead"
+    assert found["og:description"] == found["description"]
+    assert "No account is needed" in found["description"]
+    assert found["robots"] == "noindex" and found["og:image"].endswith("/preview.png")
 
 
 def test_a_dispute_has_a_sentence(world: World, ada: Person) -> None:
@@ -98,6 +147,7 @@ def test_a_table_that_waits_says_how_many_seats_are_free(world: World, ada: Pers
     table = ada.table("open", "open", ruleset="leeds")
     found = preview(world.get(f"/tables/{table['id']}"))
     assert found["og:description"] == "A table with 3 seats; 2 free."
+    assert "robots" not in found
 
 
 def test_other_pages_have_the_preview_of_the_site(world: World) -> None:

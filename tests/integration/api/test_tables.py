@@ -44,6 +44,35 @@ def test_a_hand_dealt_to_the_last_to_sit_down_is_in_the_answer(ada: Person, bob:
     assert seated["games"] == ada.get(f"/v1/tables/{table['id']}").json["games"]
 
 
+def test_the_host_fills_the_open_seats_with_bots_and_deals(ada: Person, bob: Person) -> None:
+    """Who sits there keeps the seat, and the answer is the hand."""
+    table = ada.table("open", "open", {"bot": "lowest"})
+    assert bob.post(f"/v1/tables/{table['id']}/seats").status_code == 201
+    dealt = ada.post(f"/v1/tables/{table['id']}/games", {"fill_with": "greedy"})
+    assert dealt.status_code == 201
+    found = ada.get(f"/v1/tables/{table['id']}").json
+    assert [seat["kind"] for seat in found["seats"]] == ["human", "human", "bot", "bot"]
+    assert [seat["bot"] for seat in found["seats"]] == [None, None, "greedy", "lowest"]
+    assert found["status"] == "playing" and found["game"] == dealt.json["game"]["id"]
+    assert [seat["kind"] for seat in dealt.json["game"]["seats"]][2:] == ["bot", "bot"]
+
+
+def test_filling_a_table_with_bots_is_for_its_host_and_for_known_bots(
+    ada: Person, bob: Person
+) -> None:
+    table = ada.table("open", "open")
+    path = f"/v1/tables/{table['id']}/games"
+    assert bob.post(f"/v1/tables/{table['id']}/seats").status_code == 201
+    refused = bob.post(path, {"fill_with": "greedy"})
+    assert (problem_of(refused), refused.status_code) == ("forbidden", 403)
+    unknown = ada.post(path, {"fill_with": "nobody"})
+    assert unknown.json["errors"][0]["at"] == "/fill_with"
+    assert problem_of(ada.post(path)) == "table-not-full"
+    assert ada.get(f"/v1/tables/{table['id']}").json["version"] == table["version"] + 1
+    assert ada.call("DELETE", f"/v1/tables/{table['id']}").status_code == 204
+    assert problem_of(ada.post(path, {"fill_with": "greedy"})) == "forbidden"
+
+
 def test_a_created_resource_is_answered_with_its_location(world: World, ada: Person) -> None:
     player = world.client.post("/v1/players", json={"name": "Eve"})
     assert player.headers["Location"] == f"/v1/players/{player.json['id']}"

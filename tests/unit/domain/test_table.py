@@ -13,6 +13,7 @@ from service.domain.table import (
     HandDisputed,
     HandFinished,
     SeatChanged,
+    SeatFilled,
     SeatKind,
     SeatLeft,
     SeatTaken,
@@ -202,6 +203,13 @@ def test_a_new_player_in_a_seat_begins_without_losses() -> None:
         kind=SeatKind.HUMAN, player="bob", entropy=Entropy.VALUE, key="key"
     )
     assert (sat.seat_of("bob"), sat.seat_of("ada")) == (0, None)
+
+
+def test_a_bot_in_an_open_seat_fills_the_table() -> None:
+    left = evolve_table(played(opening=opened(ADA, BOT)), SeatLeft(seat=0))
+    filled = evolve_table(left, SeatFilled(seat=0, bot="greedy"))
+    assert filled.seats[0] == TableSeat(kind=SeatKind.BOT, bot="greedy")
+    assert (filled.status, filled.version) == (TableStatus.BETWEEN, left.version + 1)
 
 
 def test_a_key_change_keeps_the_tallies_and_states_its_signature() -> None:

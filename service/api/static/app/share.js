@@ -2,28 +2,7 @@
 
 import { h, showDialog } from "./dom.js";
 import { language, t } from "./i18n.js";
-
-/** Copy a text from its field; without a secure context only the old command can. @param {HTMLInputElement | HTMLTextAreaElement} field @returns {Promise<boolean>} whether it was copied */
-async function copied(field) {
-  try {
-    await navigator.clipboard.writeText(field.value);
-    return true;
-  } catch {
-    field.select();
-    return document.execCommand("copy");
-  }
-}
-
-/**
- * A read-only field with its button to copy.
- *
- * @param {string} label @param {HTMLInputElement | HTMLTextAreaElement} field @param {HTMLElement} said where the page says that it was copied
- */
-function copyable(label, field, said) {
-  field.readOnly = true;
-  const copy = async () => (said.textContent = t((await copied(field)) ? "wait.copied" : "share.by_hand"));
-  return h("div", { class: "copyable" }, [h("label", { class: "field" }, [h("span", null, [label]), field]), h("button", { onclick: copy }, [t("share.copy")])]);
-}
+import { copied, copyable, sendButton } from "./sending.js";
 
 /**
  * Copy the address of a moment, and show it with the other ways to share it.
@@ -57,7 +36,7 @@ export async function shareMoment({ game, version, as, title, isPublic, line = "
         ]
       : [h("p", { class: "notice" }, [t("share.private")])]),
     h("p", { class: "buttons" }, [
-      typeof navigator.share === "function" ? h("button", { class: "main", onclick: () => navigator.share({ title, url: address.value }).catch(() => {}) }, [t("share.send")]) : null,
+      sendButton(title, address.value),
       h("button", { onclick: () => dialog.close() }, [t("close")]),
     ]),
   ]);

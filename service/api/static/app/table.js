@@ -36,7 +36,7 @@ offerSettings(() => game.view && advance());
 await checkPlayer();
 showAccount();
 try {
-  await (root.dataset.game ? openGame(root.dataset.game) : openTable(root.dataset.table ?? ""));
+  await (root.dataset.game ? openGame(root.dataset.game) : openTable(location.pathname.split("/")[2]));
 } catch (problem) {
   report(problem);
 }

@@ -228,7 +228,7 @@ function afterwards() {
   return [
     next && rest.length ? h("span", { class: "stay" }, [t("end.stay", { who: listed(rest.map(seatName)) })]) : null,
     table ? nextDeal(table, pause) : null,
-    next ? h("button", { class: "main", "data-key": "next", disabled: game.busy, onclick: deal }, [t("act.next")]) : null,
+    next ? h("button", { class: "main", "data-key": "next", disabled: game.busy, onclick: () => deal() }, [t("act.next")]) : null,
     gone ? h("button", { "data-key": "again", disabled: game.busy, onclick: () => attempt(() => playAgain(table)) }, [t("invite.again")]) : null,
     ...["replay", "verify"].map((key) =>
       root.dataset[key] ? h("a", { class: `button${key === "verify" ? " besides" : ""}`, href: `${root.dataset[key]}${view.id}${key === "replay" ? location.hash : ""}` }, [t(`act.${key}`)]) : null,

@@ -241,7 +241,8 @@ async function nextHand(signal) {
     try {
       if (document.hidden) await idle(HIDDEN_POLL, signal); // a long poll would hold one of the browser's few connections
       const wait = document.hidden || !game.connected ? 0 : 25; // an answer at once shows that the connection is back
-      game.table = await call("GET", `/v1/tables/${game.table.id}?after=${version}&wait=${wait}`, { signal: poll.signal, timeout: 40_000 });
+      const found = await call("GET", `/v1/tables/${game.table.id}?after=${version}&wait=${wait}`, { signal: poll.signal, timeout: 40_000 });
+      if (found.version !== game.table.version) game.table = found; // else the answer is for whom the reader was before sitting down
       reached(true);
     } catch (problem) {
       if (signal.aborted) return;
@@ -371,9 +372,10 @@ export async function attempt(work) {
   }
 }
 
-export const deal = () =>
+/** Deal the next hand. @param {string | null} [bot] takes the open seats first */
+export const deal = (bot = null) =>
   attempt(async () => {
-    const { game: next } = await post(`/v1/tables/${game.table.id}/games`);
+    const { game: next } = await post(`/v1/tables/${game.table.id}/games`, { fill_with: bot });
     await openGame(next.id);
   });
 

@@ -1,82 +1,114 @@
-/** The waiting room of a table: before its first hand, places, address and invitations. */
+/** The waiting room of a table: what an invited player reads, and what the players do until the first hand. */
 
 import { identity, newest, post } from "./api.js";
 import { avatar } from "./avatars.js";
 import { seatName } from "./captions.js";
 import { guestList, guestsOf } from "./company.js";
-import { announce, h, replace } from "./dom.js";
+import { h, replace } from "./dom.js";
 import { t } from "./i18n.js";
 import { ensurePlayer, guestLine } from "./player.js";
 import { entropyMode } from "./record.js";
+import { waysToSend } from "./sending.js";
 import { seatKey } from "./signing.js";
 import { changed, game, report, root } from "./table_state.js";
 import { attempt, deal, openGame } from "./table_transport.js";
 import { setTitle } from "./title.js";
 
+const FILLED_WITH = "greedy"; // the bot on the seats that nobody took, as after a search for players
+
 /** What the host sees of invitations; null until it is fetched. @type {import("./company.js").Guests | null} */
 let guests = null;
 const begin = newest();
 let known = -1; // the version of the table for which it was fetched
+/** The ways to send the address: made once, because a code is much to draw. @type {HTMLElement | null} */
+let sending = null;
 
 /** Draw the waiting room. */
 export function waitingRoom() {
   const { table } = game;
-  const seated = table.as !== null;
   const open = table.seats.filter((seat) => seat.kind === "open").length;
-  const sit = () =>
-    attempt(async () => {
-      await ensurePlayer();
-      const invite = new URLSearchParams(location.hash.slice(1)).get("invite");
-      game.table = await post(`/v1/tables/${table.id}/seats`, { seat: null, entropy: entropyMode(), ...(await seatKey()), ...(invite ? { invite } : {}) });
-      if (game.table.game) await openGame(game.table.game);
-    });
-  const leave = () =>
-    attempt(async () => {
-      await post(`/v1/tables/${table.id}/seats/me`, undefined, { method: "DELETE" });
-      location.assign("/");
-    });
-  const address = h("input", { readonly: "", value: location.href, "aria-label": t("wait.address"), onfocus: () => address.select() });
-  const copy = async () => {
-    address.select();
-    // Without a secure context navigator.clipboard is undefined, and only execCommand can copy.
-    await (navigator.clipboard?.writeText(address.value) ?? document.execCommand("copy"));
-    announce(copied.textContent = t("wait.copied"));
-  };
-  const copied = h("span", { class: "quiet" });
-  const hosts = open > 0 && table.host === identity()?.id;
-  const showGuests = async () => {
-    const isNewest = begin();
-    const found = await guestsOf(table);
-    if (!isNewest()) return;
-    guests = found;
-    if (!game.view) changed();
-  };
-  if (hosts && known !== table.version) showGuests().catch(report); // an invitation may have been accepted
+  if (open && table.host === identity()?.id && known !== table.version) showGuests().catch(report); // an invitation may have been accepted
   known = table.version;
   root.className = "waiting";
-  const title = t("wait.title", { ruleset: game.ruleset.name });
+  const isInvited = table.as === null && open > 0;
+  const title = isInvited ? invitation() : t("wait.title", { ruleset: game.ruleset.name });
   setTitle(`Shithead: ${title}`);
-  replace(
-    root,
-    h("h1", null, [title]),
+  const refusal = game.refusal ? h("p", { class: "fault", role: "alert", lang: game.refusal.lang }, [game.refusal.message]) : null;
+  const heading = h("h1", null, [title]);
+  replace(root, ...(isInvited ? [h("section", { class: "invited" }, [heading, ...welcome()]), refusal, ...seats(open)] : [heading, ...seats(open), refusal, ...company(open)]), links());
+}
+
+/** Who invites: the name is that of the API, because anybody can write a name into an address. */
+function invitation() {
+  const { table } = game;
+  const host = table.seats.find((seat) => seat.player !== null && seat.player === table.host);
+  return host ? t("wait.invites", { name: seatName(host) }) : t("wait.invited");
+}
+
+/** What somebody reads who came by an address. */
+function welcome() {
+  return [
+    h("p", { class: "buttons" }, [h("button", { class: "main big", "data-key": "sit", onclick: sit }, [t("wait.sit")]), identity() ? null : h("strong", null, [t("wait.free")])]),
+    guestLine(),
+    h("p", null, [t(`short.aim.${game.ruleset.in_short?.played_for ?? "loser"}`), h("br"), t("short.turn")]),
+  ];
+}
+
+/** @param {number} open */
+function seats(open) {
+  const { table } = game;
+  return [
     h("p", { role: "status" }, [open ? t("wait.open", { n: open }) : t("wait.full")]),
     h("ul", { class: "places" }, table.seats.map((seat) =>
       h("li", { class: seat.kind === "open" ? "quiet" : "" }, [seat.kind === "open" ? null : avatar(seat, seat.player), h("span", { translate: "no" }, [seatName(seat)]), seat.seat === table.as ? ` (${t("you")})` : ""]),
     )),
+  ];
+}
+
+/** What the players do meanwhile: send the address, invite, fill the table with bots, deal. @param {number} open */
+function company(open) {
+  const { table } = game;
+  const isHost = table.host === identity()?.id;
+  if (!open) return [guestLine(), h("p", { class: "buttons" }, [table.as === null ? null : h("button", { class: "main", "data-key": "deal", onclick: () => deal() }, [t("wait.deal")])])];
+  sending ??= waysToSend(t("wait.friends"), { title: t("wait.invited"), url: location.href });
+  return [
     guestLine(),
-    open ? h("label", { class: "field" }, [h("span", null, [t("wait.address")]), address]) : null,
-    open ? h("p", { class: "buttons" }, [h("button", { class: seated ? "main" : "", "data-key": "copy", onclick: copy }, [t("wait.copy")]), copied]) : null,
-    hosts && guests ? guestList(table, guests, (work) => attempt(async () => {
+    sending,
+    isHost && guests ? guestList(table, guests, (work) => attempt(async () => {
       await work();
       await showGuests();
     })) : null,
-    game.refusal ? h("p", { class: "fault", role: "alert", lang: game.refusal.lang }, [game.refusal.message]) : null,
-    h("p", { class: "buttons" }, [
-      !seated && open ? h("button", { class: "main", "data-key": "sit", onclick: sit }, [t("wait.sit")]) : null,
-      seated && !open ? h("button", { class: "main", "data-key": "deal", onclick: deal }, [t("wait.deal")]) : null,
-      h("a", { class: "button", href: `/rules/${game.ruleset.id}` }, [t("more.rules")]),
-      h("a", { class: "button", href: "/" }, [t("act.lobby")]),
-      seated ? h("button", { class: "plain", "data-key": "leave", onclick: leave }, [t("wait.leave")]) : null,
-    ]),
-  );
+    isHost ? h("p", { class: "buttons" }, [h("button", { "data-key": "fill", onclick: () => deal(FILLED_WITH) }, [t("wait.fill")])]) : null,
+  ];
 }
+
+function links() {
+  const { table, ruleset } = game;
+  return h("p", { class: "buttons" }, [
+    h("a", { class: "button", href: `/rules/${ruleset.id}` }, [t("more.rules")]),
+    h("a", { class: "button", href: "/" }, [t("act.lobby")]),
+    table.as === null ? null : h("button", { class: "plain", "data-key": "leave", onclick: leave }, [t("wait.leave")]),
+  ]);
+}
+
+async function showGuests() {
+  const isNewest = begin();
+  const found = await guestsOf(game.table);
+  if (!isNewest()) return;
+  guests = found;
+  if (!game.view) changed();
+}
+
+const sit = () =>
+  attempt(async () => {
+    await ensurePlayer();
+    const invite = new URLSearchParams(location.hash.slice(1)).get("invite");
+    game.table = await post(`/v1/tables/${game.table.id}/seats`, { seat: null, entropy: entropyMode(), ...(await seatKey()), ...(invite ? { invite } : {}) });
+    if (game.table.game) await openGame(game.table.game);
+  });
+
+const leave = () =>
+  attempt(async () => {
+    await post(`/v1/tables/${game.table.id}/seats/me`, undefined, { method: "DELETE" });
+    location.assign("/");
+  });
