@@ -17,7 +17,7 @@ from service.rulesets.catalogue import Definition, Option, catalogue
 from service.rulesets.statements import Statement, model
 from service.shx.bundle import MANIFEST_SHAPE
 from service.shx.canonical import canonical
-from service.shx.event_shapes import ACTIONS, ENVELOPE, EVENTS, VERSION
+from service.shx.event_shapes import ENVELOPE, EVENTS, SIGNED, VERSION
 from service.shx.moves import ATTEMPT, INTENT, MOVE_SHAPES, check_auth
 from service.shx.validators import schema_of
 
@@ -97,7 +97,7 @@ def _event(kind: str) -> dict[str, Any]:
     }
     auth = {**check_auth.schema["properties"], "intent": {"$ref": "#/$defs/intent"}}
     signed = {"auth": {**check_auth.schema, "properties": auth}}
-    if kind not in {*ACTIONS, "game_ended"}:
+    if kind not in SIGNED:
         signed = {}
     return {
         "type": "object",

@@ -21,8 +21,8 @@ from schemas.strict_fields import (
     seat_field,
     time_field,
 )
-from service.shx.event_shapes import ACTIONS, VERSION, EventShape
 from service.shx.event_shapes import EVENTS as TABLE
+from service.shx.event_shapes import SIGNED, VERSION, EventShape
 from service.shx.validators import OPENING, card
 
 
@@ -103,8 +103,6 @@ DATA: Mapping[str, type[Schema]] = {
 }
 """The schema of each type's `data`, in the order of a game."""
 
-_SIGNED = (*ACTIONS, "game_ended")
-
 
 class _Envelope(Closed):
     game = fields.UUID(**described("the id of the game"))
@@ -126,7 +124,7 @@ def _event_schema(kind: str, shape: EventShape) -> type[Schema]:
         "type": Chosen(kind, **described("the type of the event")),
         "data": fields.Nested(DATA[kind], **described("the fields of this event type")),
     }
-    if kind in _SIGNED:
+    if kind in SIGNED:
         members["auth"] = fields.Nested(
             AuthSchema,
             **about("the signed move; only on the first event of a signed move"),

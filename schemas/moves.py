@@ -22,6 +22,7 @@ from schemas.strict_fields import (
 )
 from service.domain.cards import Card
 from service.domain.commands import (
+    AgreeEnd,
     Forfeit,
     Lay,
     Move,
@@ -70,6 +71,8 @@ def move_json(move: Move) -> dict[str, Any]:
             return {"type": "ready"}
         case Forfeit():
             return {"type": "forfeit"}
+        case AgreeEnd():
+            return {"type": "agree_end"}
         case _:
             assert_never(move)
 
@@ -96,6 +99,8 @@ def move_of(data: Mapping[str, Any], seat: Seat) -> Move:
             return Ready(seat=seat)
         case "forfeit":
             return Forfeit(seat=seat)
+        case "agree_end":
+            return AgreeEnd(seat=seat)
         case _:
             raise KeyError(kind)
 
@@ -209,6 +214,12 @@ class ForfeitIntent(Closed):
     type = _named("forfeit")
 
 
+class AgreeEndIntent(Closed):
+    """Agree that the hand ends without a result."""
+
+    type = _named("agree_end")
+
+
 INTENTS: Mapping[str, type[Schema]] = {
     "play": PlayIntent,
     "play_blind": PlayBlindIntent,
@@ -219,6 +230,7 @@ INTENTS: Mapping[str, type[Schema]] = {
     "lay": LayIntent,
     "ready": ReadyIntent,
     "forfeit": ForfeitIntent,
+    "agree_end": AgreeEndIntent,
 }
 """The schema of each type of move as signed: without `auth`, and `with` is required."""
 

@@ -121,6 +121,9 @@ class SeatViewSchema(Closed):
             "without a reserve, and in past views"
         ),
     )
+    agrees_end = Boolean(
+        **described("whether the player has agreed to end the hand, without a move since")
+    )
     key = Boolean(**described("whether the seat signs its moves"))
     entropy = Chosen(*Entropy, **described("how the seat contributes to the shuffle"))
     ready = Boolean(**described("whether the seat has finished the exchange phase"))
@@ -386,6 +389,7 @@ def _seat(seen: ViewSource, number: Seat) -> Json:
         "bot": setup.bot,
         "stand_in": number in facts.stand_ins,
         "reserve_seconds": facts.reserves[number] if facts.reserves else None,
+        "agrees_end": number in seen.game.agreed,
         "key": setup.key is not None,
         "entropy": str(setup.entropy),
         "ready": state.ready,

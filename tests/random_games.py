@@ -32,6 +32,7 @@ from service.domain.legal import legal_moves, may_act
 from service.domain.ruleset import deck_of
 from service.shx.canonical import custom_ruleset_id, format_time, ruleset_hash, sha256
 from service.shx.chain import encode_event, genesis, head
+from service.shx.event_shapes import BY_SERVER
 from service.shx.moves import NONE_REFUSED, intent, sign_intent
 from service.shx.shuffle import Shuffle, derive, server_commit
 from service.verify.log import pinned_ruleset
@@ -64,6 +65,7 @@ class Plan:
     abort: bool = False  # abort the set-up after the deck is committed
     seed: bytes | None = None
     forfeit_by: int | None = None  # the seat that forfeits after twelve moves
+    said: Mapping[int, tuple[Move, ...]] = field(default_factory=dict)  # by number of moves before
     stop: int | None = None  # stop after this many moves, without a seal
     shuffled: Callable[..., Shuffle] = derive  # attacks replace it by a stacked deck
     drawn: int | None = None  # the seat that deals instead of the drawn one
@@ -171,7 +173,15 @@ class _Maker:
             self._move((event,), None)
             game = evolve(game, event)
         moves = 0
-        while not game.over and moves != plan.stop:
+        while True:
+            for word in plan.said.get(moves, ()):
+                events = decide(word, game)
+                self._wait()
+                self._move(events, word.seat, move=word)
+                for event in events:
+                    game = evolve(game, event)
+            if game.over or moves == plan.stop:
+                return
             command = self._choice(game, moves)
             events = decide(command, game)
             by: int | None = command.seat
@@ -211,7 +221,7 @@ class _Maker:
             auth = self._signed(move)
         for event in events:
             kind = type_of(event)
-            server = kind in ("play_started", "game_ended", "game_sealed", "turn_timed_out")
+            server = kind in BY_SERVER
             self._write(kind, data_of(event, secrets), None if server else by, auth)
             auth = None
 

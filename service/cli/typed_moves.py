@@ -14,6 +14,7 @@ _WORDS: Final[Mapping[str, Move]] = {
     "pass": {"type": "pass"},
     "stock": {"type": "try_stock"},
     "forfeit": {"type": "forfeit"},
+    "agree": {"type": "agree_end"},
 }
 
 HELP: Final = """\
@@ -28,6 +29,7 @@ down 1             turn the face-down card in slot 1; slots are numbered from 0
 stock              try the top card of the stock
 take, take Kd      take the pile, with face-up cards if the rules require it
 pass, forfeit      pass; give up the hand
+agree              agree to end the hand without a result: it ends once all people have
 quit               leave the program; the game continues, and you can return
 enter alone        redraw the screen
 

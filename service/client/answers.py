@@ -64,7 +64,7 @@ class LayMove(TypedDict):
 class PlainMove(TypedDict):
     """A move without cards."""
 
-    type: Literal["try_stock", "pass", "ready", "forfeit"]
+    type: Literal["try_stock", "pass", "ready", "forfeit", "agree_end"]
 
 
 PickUpMove = TypedDict("PickUpMove", {"type": Literal["pick_up"], "with": list[str]})
@@ -124,6 +124,7 @@ class SeatView(TypedDict):
     bot: str | None
     stand_in: bool  # whether a bot plays for the player at present
     reserve_seconds: int | None  # left when the present turn began
+    agrees_end: bool  # whether the player has agreed to end the hand, without a move since
     key: bool  # whether the seat signs its moves
     entropy: Entropy
     ready: bool

@@ -75,7 +75,13 @@ class Forfeit(Struct, frozen=True, kw_only=True, gc=False):
     seat: Seat
 
 
-Move = Play | PlayBlind | PickUp | TryStock | Pass | Swap | Lay | Ready | Forfeit
+class AgreeEnd(Struct, frozen=True, kw_only=True, gc=False):
+    """Agree that the hand ends without a result, which it does once all people have agreed."""
+
+    seat: Seat
+
+
+Move = Play | PlayBlind | PickUp | TryStock | Pass | Swap | Lay | Ready | Forfeit | AgreeEnd
 """A command that a player can post."""
 
 

@@ -55,6 +55,7 @@ class AbortCause(StrEnum):
     LEFT = "left"
     IDLE = "idle"
     OPERATOR = "operator"
+    AGREED = "agreed"
 
 
 class Opening(Struct, frozen=True, kw_only=True, gc=False):
@@ -273,6 +274,12 @@ class SeatOut(Struct, frozen=True, kw_only=True, gc=False):
     place: int
 
 
+class EndAgreed(Struct, frozen=True, kw_only=True, gc=False):
+    """A person agreed that the hand ends without a result; it stands until the seat's next move."""
+
+    seat: Seat
+
+
 class GameEnded(Struct, frozen=True, kw_only=True, gc=False):
     """The hand is over."""
 
@@ -304,5 +311,5 @@ PlayEvent = (
     | TurnPassed
     | TurnTimedOut
 )
-EndEvent = SeatOut | GameEnded | GameSealed | GameAborted
+EndEvent = SeatOut | EndAgreed | GameEnded | GameSealed | GameAborted
 Event = SetupEvent | ExchangeEvent | PlayEvent | EndEvent

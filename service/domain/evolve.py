@@ -17,6 +17,7 @@ from service.domain.events import (
     CardsSwapped,
     CardsThrown,
     DeckCommitted,
+    EndAgreed,
     EndEvent,
     EntropyCommitted,
     EntropyRevealed,
@@ -336,9 +337,11 @@ def _gained(game: Game, seat: Seat, cards: tuple[Card, ...], *, known: bool) -> 
 
 
 def _acted(game: Game, seat: Seat) -> Game:
-    """Return the game after an action of a seat; a move of its own resets its time-outs."""
+    """Return the game after an action; a seat's own move ends its time-outs and its agreement."""
     if game.timed_out == seat:
         return replace(game, timed_out=None)
+    if seat in game.agreed:
+        game = replace(game, agreed=game.agreed - {seat})
     state = game.seats[seat]
     if state.time_outs == 0:
         return game
@@ -349,6 +352,8 @@ def _end(game: Game, event: EndEvent) -> Game:
     match event:
         case SeatOut(seat=seat, place=place):
             return game.with_seat(seat, replace(game.seats[seat], place=place))
+        case EndAgreed(seat=seat):
+            return replace(game, agreed=game.agreed | {seat})
         case GameEnded():
             result = GameResult(
                 reason=event.reason, cause=None, shithead=event.shithead, places=event.places

@@ -119,7 +119,12 @@ class Game(Struct, frozen=True, kw_only=True, gc=False):
     passes: int = 0  # in a row
     actions: int = 0  # counted against the turn limit
     timed_out: Seat | None = None  # the seat for which the current move is made
+    agreed: frozenset[Seat] = frozenset()  # to the end of the hand, and without a move since
     result: GameResult | None = None
+
+    def people(self) -> tuple[Seat, ...]:
+        """Return the seats of people, also of those who are out."""
+        return tuple([s for s, setup in enumerate(self.setup.seats) if setup.kind == "human"])
 
     def in_play(self) -> tuple[Seat, ...]:
         """Return the seats that are not out, in order."""

@@ -18,6 +18,7 @@ from service.domain.events import (
     CardsSwapped,
     CardsThrown,
     DeckCommitted,
+    EndAgreed,
     EndEvent,
     EndReason,
     EntropyCommitted,
@@ -234,16 +235,21 @@ def _end(event: EndEvent) -> Sentence:
     match event:
         case SeatOut(seat=seat, place=place):
             return _of("did.out", seat, n=place)
+        case EndAgreed(seat=seat):
+            return _of("did.end_agreed", seat)
         case GameEnded(reason=reason, shithead=shithead, places=places):
             return result(reason, shithead, places)
         case GameSealed():
             return Sentence(code="did.game_sealed")
-        case GameAborted(cause=cause, seat=seat) if seat is None or cause is AbortCause.OPERATOR:
+        case GameAborted(cause=cause, seat=seat) if seat is None or cause in _BY_NO_SEAT:
             return Sentence(code=f"did.aborted.{cause}")
         case GameAborted(cause=cause, seat=seat):
             return _of(f"did.aborted.{cause}.seat", seat)
         case _:
             assert_never(event)
+
+
+_BY_NO_SEAT: Final = (AbortCause.OPERATOR, AbortCause.AGREED)
 
 
 def result(reason: str, shithead: Seat | None, places: Iterable[Seat]) -> Sentence:

@@ -17,6 +17,7 @@ from msgspec.structs import replace
 from schemas.events import event_of
 from service.domain.cards import Card
 from service.domain.commands import (
+    AgreeEnd,
     Forfeit,
     Lay,
     Move,
@@ -33,6 +34,7 @@ from service.domain.events import (
     BlindFailed,
     CardsPlayed,
     CardsSwapped,
+    EndAgreed,
     Event,
     GameEnded,
     PilePickedUp,
@@ -47,7 +49,7 @@ from service.domain.game import Game
 from service.replay.sentences import Value, sentence
 from service.rulesets.catalogue import read_ruleset
 from service.shx.chain import head
-from service.shx.event_shapes import ACTIONS, EXCHANGE, Role, types_of
+from service.shx.event_shapes import ACTIONS, EXCHANGE, LEAVING, Role, types_of
 
 _T = TypeVar("_T")
 
@@ -60,6 +62,7 @@ class MoveKind(StrEnum):
     EXCHANGE = "exchange"
     PLAY = "play"
     FORFEIT = "forfeit"
+    LEAVING = "leaving"  # a person's word on the end of the hand
     ABORT = "abort"
 
 
@@ -106,6 +109,8 @@ _TAILS: Final = {
     "turn_passed": _ENDING,
 }
 _FOLLOWING: Final = frozenset(kind for tail in _TAILS.values() for kind in tail)
+_ENDED_BY: Final = {"end_agreed": "agreed"}
+"""The cause of the abort that belongs to the move of an event with which people end a hand."""
 """The types of events that only follow from an action."""
 
 
@@ -233,6 +238,8 @@ def move_behind(event: Event) -> Move | None:
             return Ready(seat=event.seat)
         case GameEnded(shithead=seat, reason="forfeit") if seat is not None:
             return Forfeit(seat=seat)
+        case EndAgreed(seat=seat):
+            return AgreeEnd(seat=seat)
         case _:
             return None
 
@@ -249,6 +256,8 @@ def _move(events: Sequence[Any], first: int) -> RecordedMove:
         )
     if kind == "game_ended":
         return _forfeit(events, first)
+    if kind in LEAVING:
+        return _leaving(events, first)
     timed_out = kind == "turn_timed_out"
     action = first + timed_out
     if action >= len(events) or events[action]["type"] not in ACTIONS:
@@ -269,6 +278,17 @@ def _forfeit(events: Sequence[Any], first: int) -> RecordedMove:
         raise NotAMove(first, "order.incomplete")
     return RecordedMove(
         first=first, last=last, kind=MoveKind.FORFEIT, seat=data["shithead"], timed_out=False
+    )
+
+
+def _leaving(events: Sequence[Any], first: int) -> RecordedMove:
+    event, following = events[first], events[first + 1 : first + 2]
+    ends = bool(following) and following[0]["type"] == "game_aborted"
+    if ends:
+        ends = following[0]["data"]["cause"] == _ENDED_BY[event["type"]]
+    seat = event["data"]["seat"]
+    return RecordedMove(
+        first=first, last=first + ends, kind=MoveKind.LEAVING, seat=seat, timed_out=False
     )
 
 

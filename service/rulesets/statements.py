@@ -13,6 +13,7 @@ from msgspec.structs import replace
 
 from service.domain.cards import Card, Rank, rank_of
 from service.domain.commands import (
+    AgreeEnd,
     Forfeit,
     Lay,
     Move,
@@ -35,6 +36,7 @@ from service.domain.events import (
     CardsPlayed,
     CardsSwapped,
     CardsThrown,
+    EndAgreed,
     EndReason,
     Event,
     GameAborted,
@@ -238,6 +240,8 @@ def _settings_behind(game: Game, event: Event, action: Event | None) -> Iterable
             return _ended(game, event, action)
         case GameAborted(cause=AbortCause.LEFT):
             return "model.forfeit", "model"
+        case GameAborted(cause=AbortCause.AGREED):
+            return ("model.agreed_end",)
         case _:
             return _ALWAYS.get(type(event), ("model",))
 
@@ -249,6 +253,7 @@ _ALWAYS: Final[Mapping[type, Sequence[str]]] = {
     TurnPassed: ("model.pass", "model.turn"),
     TurnTimedOut: ("model.time_out",),
     SeatOut: ("model.going_out",),
+    EndAgreed: ("model.agreed_end",),
 }
 """The settings behind events that always cite the same ones."""
 
@@ -392,6 +397,8 @@ def _settings_allowing(game: Game, move: Move) -> Iterable[str]:
             return (_exchange(ruleset),)
         case Forfeit():
             return ("model.forfeit",)
+        case AgreeEnd():
+            return ("model.agreed_end",)
         case _:
             assert_never(move)
 

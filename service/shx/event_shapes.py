@@ -49,6 +49,7 @@ class Role(StrEnum):
     EXCHANGE = "exchange"  # a move in the exchange phase
     PLAY = "play"  # a move in play
     RESULT = "result"  # what follows from a move
+    LEAVING = "leaving"  # a person's word on the end of the hand, which is no action
     COURSE = "course"  # the server: start, time-out and end of play
     SEAL = "seal"  # the server: the last event
 
@@ -343,6 +344,12 @@ EVENTS: Final[Mapping[str, EventShape]] = {
             "place": Field(integer(1, MAX_SEATS), "its finishing place, from 1"),
         },
     ),
+    "end_agreed": EventShape(
+        Role.LEAVING,
+        "A person agrees that the hand ends without a result; it stands until the seat's next "
+        "move.",
+        {"seat": _seat("the seat that agrees")},
+    ),
     "game_ended": EventShape(
         Role.COURSE,
         "The hand is over.",
@@ -371,7 +378,9 @@ EVENTS: Final[Mapping[str, EventShape]] = {
         Role.SEAL,
         "A game that cannot be finished ends, with its seed published.",
         {
-            "cause": Field(one_of("no_entropy", "left", "idle", "operator"), "why it was aborted"),
+            "cause": Field(
+                one_of("no_entropy", "left", "idle", "operator", "agreed"), "why it was aborted"
+            ),
             "seat": _seat(
                 "the seat that did not respond, left or was on turn; null if none", or_null=True
             ),
@@ -408,6 +417,12 @@ EXCHANGE: Final = types_of(Role.EXCHANGE)
 PLAY: Final = types_of(Role.PLAY)
 ACTIONS: Final = EXCHANGE | PLAY
 """Types of the events that record a player's move, which a player with a key signs (`auth`)."""
+
+LEAVING: Final = types_of(Role.LEAVING)
+"""Types of the events with which a person ends the hand, signed as actions are."""
+
+SIGNED: Final = ACTIONS | LEAVING | {"game_ended"}
+"""Types of the events that can have `auth`; the end of the hand only if a seat gives it up."""
 
 SEALS: Final = types_of(Role.SEAL)
 
@@ -498,6 +513,8 @@ def _check_by(kind: str, event: Mapping[str, Any]) -> None:
         raise refuse("/by", f"{kind} is written by the server: by is null")
     if kind in _ENTROPY and by != seat:
         raise refuse("/by", "a seat commits and reveals only its own entropy")
+    if kind in LEAVING and by != seat:
+        raise refuse("/by", "a seat speaks only for itself")
     if kind in ACTIONS and by not in (None, seat):
         raise refuse("/by", "the seat that acts, or null")
 
@@ -505,6 +522,6 @@ def _check_by(kind: str, event: Mapping[str, Any]) -> None:
 def _check_auth(kind: str, event: Mapping[str, Any]) -> None:
     forfeit = kind == "game_ended" and event["data"]["reason"] == "forfeit"
     own_act = kind in ACTIONS and event["by"] is not None
-    if not (forfeit or own_act):
+    if not (forfeit or own_act or kind in LEAVING):
         raise refuse("/auth", "only a player's own act is signed")
     check_auth(event["auth"], "/auth")

@@ -52,6 +52,7 @@ _MOVES: Final[Mapping[str, Mapping[str, Check]]] = {
     "lay": {"stacks": each(CARDS)},
     "ready": {},
     "forfeit": {},
+    "agree_end": {},
 }
 MOVE_SHAPES: Final = {
     name: record({"type": one_of(name), **fields}) for name, fields in _MOVES.items()

@@ -202,7 +202,7 @@ class _Phases:
                 self._deal(move.first, kind)
             case MoveKind.EXCHANGE:
                 self._exchange(move)
-            case MoveKind.PLAY | MoveKind.FORFEIT:
+            case MoveKind.PLAY | MoveKind.FORFEIT | MoveKind.LEAVING:
                 self._play(move)
             case MoveKind.ABORT:
                 self._abort(move.first, event["data"])
@@ -277,7 +277,7 @@ class _Phases:
             self.phase = "playing"
 
     def _play(self, move: RecordedMove) -> None:
-        phases = ("exchange", "playing") if move.kind is MoveKind.FORFEIT else ("playing",)
+        phases = ("playing",) if move.kind is MoveKind.PLAY else ("exchange", "playing")
         if self.phase not in phases:
             raise Failed(move.first, "order.phase")
 

@@ -56,7 +56,7 @@ from service.verify.without_deck import (
     with_stated_opener,
 )
 
-_DECIDED: Final = (MoveKind.PLAY, MoveKind.EXCHANGE, MoveKind.FORFEIT)
+_DECIDED: Final = (MoveKind.PLAY, MoveKind.EXCHANGE, MoveKind.FORFEIT, MoveKind.LEAVING)
 
 MAX_VALUE: Final = 60
 """Maximum number of characters of a value that is shown."""
@@ -481,6 +481,8 @@ def check_abort(game: Game, abort: GameAborted, seq: int) -> None:
             if game.status is not Status.SHUFFLING:
                 rule = game.ruleset.cite("model.forfeit")
                 raise Failed(seq, "legality.left_after_deal", rule)
+        case AbortCause.AGREED:  # one that follows from an agreement is part of its move
+            raise Failed(seq, "legality.not_agreed", game.ruleset.cite("model.agreed_end"))
         case AbortCause.IDLE | AbortCause.OPERATOR:
             if abort.seat is not None and abort.seat not in _awaited(game):
                 raise Failed(seq, "legality.not_waiting", seat=abort.seat)

@@ -254,11 +254,15 @@ def _whole(events: Sequence[Mapping[str, Any]]) -> int:
     """
     moves, broken = moves_of(events)
     if broken is None:
-        unsure = moves and moves[-1].kind in (MoveKind.EXCHANGE, MoveKind.PLAY, MoveKind.FORFEIT)
+        unsure = moves and moves[-1].kind in _MAY_GO_ON
         return moves[-1].first if unsure else len(events)
     first = moves[-1].last + 1 if moves else 0
     one_move = len({event["at"] for event in events[first:]}) == 1
     return first if one_move else len(events)
+
+
+_MAY_GO_ON: Final = (MoveKind.EXCHANGE, MoveKind.PLAY, MoveKind.FORFEIT, MoveKind.LEAVING)
+"""The kinds of moves that can have more than one event."""
 
 
 def _likely(line: bytes) -> str:

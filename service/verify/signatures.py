@@ -74,7 +74,7 @@ def is_key_of_seat(table: str, seat: int, old: str, new: str, changes: Sequence[
 
 
 def unproven(log: Log) -> list[Sentence]:
-    """Return the moves made after time-outs, and the unsigned forfeits and departures."""
+    """Return the moves made after time-outs, and the unsigned ends: see `_departures`."""
     timed_out = [move for move in log.grouped[0] if move.timed_out]
     made = [_unsigned("unsigned.timed_out", move) for move in timed_out]
     return [*made, *_departures(log)]
@@ -85,11 +85,13 @@ def _unsigned(code: str, move: RecordedMove) -> Sentence:
 
 
 def _departures(log: Log) -> Iterator[Sentence]:
-    """Yield the seats that gave up or left without a signature of their own."""
+    """Yield the seats that gave up, agreed to end or left without a signature of their own."""
     keys = pinned_keys(log)
     for move in log.grouped[0]:
         if move.kind is MoveKind.FORFEIT and move.seat not in keys:
             yield _unsigned("unsigned.forfeit", move)
+        elif move.kind is MoveKind.LEAVING and move.seat not in keys:
+            yield _unsigned("unsigned.agreed", move)
         elif move.kind is MoveKind.ABORT and log.events[move.first]["data"]["cause"] == "left":
             yield _unsigned("unsigned.left", move)
 
@@ -147,14 +149,22 @@ class _Actions:
         return actions
 
     @cached_property
+    def own(self) -> Mapping[int, _SeqIndex]:
+        """Return the actions of each seat."""
+        return self._by_seat(ACTIONS)
+
+    @cached_property
     def exchanges(self) -> Mapping[int, _SeqIndex]:
         """Return the actions of each seat in the exchange phase."""
-        exchanges: dict[int, _SeqIndex] = {}
+        return self._by_seat(EXCHANGE)
+
+    def _by_seat(self, kinds: frozenset[str]) -> Mapping[int, _SeqIndex]:
+        found: dict[int, _SeqIndex] = {}
         for place, event in enumerate(self.log.events):
-            if event["type"] in EXCHANGE:
-                own = exchanges.setdefault(event["data"]["seat"], _SeqIndex())
+            if event["type"] in kinds:
+                own = found.setdefault(event["data"]["seat"], _SeqIndex())
                 own.add(place, event["seq"])
-        return exchanges
+        return found
 
     def place(self, seq: int, before: int) -> int | None:
         """Return the place of the last event before a place that states `seq`, if there is one."""
@@ -166,8 +176,13 @@ class _Actions:
         """Return the first action after `seen` that the seat must have seen before its move."""
         if move.kind is MoveKind.FORFEIT or move.seat is None:
             return None
-        exchanging = move.kind is MoveKind.EXCHANGE
-        actions = self.exchanges.get(move.seat, _SeqIndex()) if exchanging else self.all
+        match move.kind:
+            case MoveKind.EXCHANGE:
+                actions = self.exchanges.get(move.seat, _SeqIndex())
+            case MoveKind.LEAVING:
+                actions = self.own.get(move.seat, _SeqIndex())
+            case _:
+                actions = self.all
         missed = actions.first_after(seen)
         return missed if missed is not None and missed < move.first else None
 
@@ -223,7 +238,10 @@ def _check_auth(
 
 def _is_made(move: RecordedMove) -> bool:
     """Return whether the seat made a move itself, so that its key must sign it."""
-    return move.kind in (MoveKind.EXCHANGE, MoveKind.PLAY, MoveKind.FORFEIT) and not move.timed_out
+    return move.kind in _MADE and not move.timed_out
+
+
+_MADE: Final = (MoveKind.EXCHANGE, MoveKind.PLAY, MoveKind.FORFEIT, MoveKind.LEAVING)
 
 
 def _check_seen(log: Log, move: RecordedMove, seen: Mapping[str, Any], actions: _Actions) -> None:
@@ -262,4 +280,9 @@ def _same_move(move: Mapping[str, Any], event: Event) -> bool:
             return bool(kind == _PLAIN.get(other))
 
 
-_PLAIN = {"pass": "turn_passed", "ready": "seat_ready", "forfeit": "game_ended"}
+_PLAIN = {
+    "pass": "turn_passed",
+    "ready": "seat_ready",
+    "forfeit": "game_ended",
+    "agree_end": "end_agreed",
+}

@@ -15,7 +15,7 @@ _WORDS: Final[tuple[tuple[str, ...], ...]] = (
     ("hand", "up", "down", "stock"),
     ("rank", "set"),
     ("shithead", "winner", "stalemate", "forfeit"),
-    ("no_entropy", "left", "idle", "operator"),
+    ("no_entropy", "left", "idle", "operator", "agreed"),
     ("human", "bot"),
     ("commit", "value", "none"),
 )

@@ -126,6 +126,19 @@ def a_seat_that_left_after_the_deal_and_did_not_forfeit(f: Forgery) -> int | Non
     return _aborted(f, f.find("cards_played", n=7), "left", 0)
 
 
+@attack("shithead-agreed", Check.LEGALITY, Family.CLOCK)
+def an_end_by_agreement_that_one_person_never_agreed_to(f: Forgery) -> int | None:
+    seq = f.find("end_agreed", lambda e: e["data"]["seat"] == 2)
+    f.drop(seq)
+    return len(f.events) - 1
+
+
+@attack("shithead-agreed", Check.LEGALITY, Family.CLOCK)
+def an_agreed_end_that_the_operator_took_for_its_own(f: Forgery) -> int | None:
+    f.data(len(f.events) - 1)["cause"] = "operator"
+    return len(f.events) - 2
+
+
 @attack("shithead", Check.LEGALITY, Family.CLOCK)
 def a_seat_called_idle_that_was_not_on_turn(f: Forgery) -> int | None:
     seq = f.find("cards_played", lambda e: e["data"]["turn"] != e["data"]["seat"], 7)

@@ -18,6 +18,7 @@ from service.domain.decide import decide
 from service.domain.events import (
     CardsDealt,
     DeckCommitted,
+    EndAgreed,
     EntropyCommitted,
     EntropyRevealed,
     Event,
@@ -101,7 +102,8 @@ def _sample(name: str) -> Sample:
         alone = isinstance(event, (*SETUP, CardsDealt))
         dealt = groups and isinstance(groups[-1][0], CardsDealt) and line["type"] == "cards_thrown"
         same = groups and times[-1] == line["at"] and not isinstance(groups[-1][0], SETUP)
-        if dealt or (same and not alone and not isinstance(groups[-1][0], CardsDealt)):
+        agreed = groups and isinstance(groups[-1][0], EndAgreed) and line["type"] == "game_aborted"
+        if dealt or agreed or (same and not alone and not isinstance(groups[-1][0], CardsDealt)):
             groups[-1].append(event)
         else:
             groups.append([event])

@@ -27,6 +27,7 @@ from service.application.handler import Accepted, Attempt, Handler, StreamComman
 from service.application.ports import MAIN_QUEUE, JobKind, Notifier, World
 from service.application.rulesets import Rulebook
 from service.domain.commands import (
+    AgreeEnd,
     Forfeit,
     Lay,
     Move,
@@ -211,7 +212,7 @@ def _is_public(game: Game, move: Move, action: RecordedEvent) -> bool:
             return _is_open(game, move) and not free
         case Pass():
             return _is_open(game, move)
-        case Swap() | Lay() | Ready() | Forfeit():
+        case Swap() | Lay() | Ready() | Forfeit() | AgreeEnd():
             return True
 
 

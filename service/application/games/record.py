@@ -29,7 +29,7 @@ from service.domain.evolve import evolve
 from service.domain.game import Game, new_game
 from service.rulesets.catalogue import read_ruleset, shared
 from service.shx.canonical import microseconds_between
-from service.shx.event_shapes import ACTIONS, BY_SERVER, EXCHANGE, SEALS
+from service.shx.event_shapes import ACTIONS, BY_SERVER, SEALS, SIGNED
 from service.shx.moves import SealedRefusals, sealed_refusals
 from service.shx.shuffle import Shuffle, derive
 from service.store.events import StreamKind
@@ -60,7 +60,7 @@ class GameRecord(Struct, frozen=True, kw_only=True):
     entropy: Mapping[Seat, bytes]
     shuffle: Shuffle | None
     last_action: int  # seq of the last action of any seat, -1 if none
-    last_exchange: Mapping[Seat, int]  # seq of each seat's last action in the exchange
+    last_own: Mapping[Seat, int]  # seq of each seat's last action
     swaps: Mapping[Seat, int]  # how often each seat has swapped
     nonces: frozenset[str]
     refusals: SealedRefusals | None = None  # named in the seal
@@ -133,11 +133,10 @@ def advance(record: GameRecord, event: Event, envelope: Envelope, head: bytes) -
     elif type_ == "cards_dealt":
         record = replace(record, dealt_at=at)
     game = evolve(record.game, event)
-    exchange, last_action = record.last_exchange, record.last_action
+    last_own, last_action = record.last_own, record.last_action
     if type_ in ACTIONS:
         last_action = record.version
-        if type_ in EXCHANGE:
-            exchange = {**exchange, data["seat"]: record.version}
+        last_own = {**last_own, data["seat"]: record.version}
     swaps = record.swaps
     if type_ == "cards_swapped":
         swaps = {**swaps, data["seat"]: swaps.get(data["seat"], 0) + 1}
@@ -152,7 +151,7 @@ def advance(record: GameRecord, event: Event, envelope: Envelope, head: bytes) -
         heads=record.heads.followed_by(head),
         at=at,
         last_action=last_action,
-        last_exchange=exchange,
+        last_own=last_own,
         swaps=swaps,
         nonces=nonces,
         refusals=refusals,
@@ -165,7 +164,7 @@ def _is_by_person(game: Game, envelope: Envelope) -> bool:
     if envelope["type"] == "game_ended":
         return bool(envelope["data"]["reason"] == EndReason.FORFEIT)
     by = envelope["by"]
-    is_act = envelope["type"] in ACTIONS and by is not None
+    is_act = envelope["type"] in SIGNED and by is not None
     return is_act and game.setup.seats[by].kind == "human"
 
 
@@ -237,7 +236,7 @@ def _begun(identity: UUID, event: Event, envelope: Envelope, head: bytes) -> Gam
         entropy={},
         shuffle=None,
         last_action=-1,
-        last_exchange={},
+        last_own={},
         swaps={},
         nonces=frozenset(),
     )

@@ -26,6 +26,7 @@ INTENTS = {
         moves.PassIntent,
         moves.ReadyIntent,
         moves.ForfeitIntent,
+        moves.AgreeEndIntent,
     ),
 }
 

@@ -222,7 +222,7 @@ def test_optional_fields_of_commands_have_defaults() -> None:
     assert (anything.rank, anything.asked_by, anything.setting) == (None, None, "")
 
 
-def test_a_game_is_aborted_for_one_of_four_causes() -> None:
-    """Causes of an abort: missing entropy, a player who left, an idle game, the operator."""
+def test_a_game_is_aborted_for_one_of_five_causes() -> None:
+    """Causes: missing entropy, a player who left, an idle game, the operator, an agreement."""
     causes = [cause.value for cause in events.AbortCause]
-    assert causes == ["no_entropy", "left", "idle", "operator"]
+    assert causes == ["no_entropy", "left", "idle", "operator", "agreed"]

@@ -79,7 +79,7 @@ const SENTENCES = {
   },
   stock_failed: (data) => taken("did.stock", data, data.taker, { cards: [data.opening.card] }),
   seat_out: ({ seat, place }) => ["did.out", { seat, n: place }],
-  game_aborted: ({ cause, seat }) => [`did.aborted.${cause}${seat === null || cause === "operator" ? "" : ".seat"}`, { seat }],
+  game_aborted: ({ cause, seat }) => [`did.aborted.${cause}${seat === null || /operator|agreed/.test(cause) ? "" : ".seat"}`, { seat }],
 };
 
 /**

@@ -3,7 +3,7 @@
 import { headOf, hex } from "./bytes.js";
 import { canonicalBytes } from "./canonical.js";
 import { genesis } from "./cards.js";
-import { EXCHANGES, Failure, isForfeit, PLAYS } from "./log.js";
+import { EXCHANGES, Failure, isForfeit, LEAVINGS, PLAYS } from "./log.js";
 
 /** @typedef {import("./log.js").Log} Log @typedef {import("./log.js").Event} Event */
 
@@ -168,6 +168,7 @@ class Course {
     else if (type === "cards_thrown") this.expect(["dealt"]);
     else if (EXCHANGES.has(type)) this.exchange(type, data.seat);
     else if (type === "play_started") this.start();
+    else if (LEAVINGS.has(type)) this.leave();
     else if (type === "game_aborted") this.abort(data);
     else if (type === "game_sealed") this.phase = "over";
     else if (type === "turn_timed_out" || type === "game_ended") this.expect(["dealt", "exchange", "playing"]);
@@ -242,6 +243,11 @@ class Course {
   start() {
     if (this.phase !== "exchange" || this.ready.size !== this.seatEntries.length) this.fail("early_start");
     this.phase = "playing";
+  }
+
+  leave() {
+    this.expect(["dealt", "exchange", "playing"]);
+    if (this.phase === "dealt") this.phase = "exchange"; // no cards are thrown any more
   }
 
   /** @param {any} data */

@@ -2,7 +2,8 @@
 
 import { faultOf, fitsAlone } from "./actions.js";
 import { Exchange, SetUp } from "./exchange.js";
-import { EXCHANGES, PLAYS } from "./log.js";
+import { Leaving } from "./leaving.js";
+import { EXCHANGES, LEAVINGS, PLAYS } from "./log.js";
 import { openingOf } from "./opening.js";
 import { Position } from "./position.js";
 import { rankOf } from "./rules.js";
@@ -30,6 +31,7 @@ export class Judge {
     this.setUp = new SetUp(created.seats);
     this.position = new Position(tree, created.seats.length, deck);
     this.clock = new Clock(created.clock);
+    this.leaving = new Leaving(created.seats);
     /** @type {Exchange | null} */
     this.exchange = null;
     /** @type {import("./opening.js").Opening | null} until the first turn is over */
@@ -62,6 +64,7 @@ export class Judge {
     if (fault) return { seq, fault };
     if (type === "table_laid" && rest[0]?.type === "seat_ready") return this.judgeRest(event, rest.slice(1), this.afterReady(data.seat));
     if (type === "seat_ready") return this.judgeRest(event, rest, this.afterReady(data.seat));
+    if (LEAVINGS.has(type)) return this.judgeRest(event, rest, this.leaving.due(data));
     if (!PLAYS.has(type)) return this.judgeRest(event, rest, []);
     const { turn, direction, due, cite } = this.outcome(type, data);
     if (data.turn !== turn) {
@@ -80,6 +83,7 @@ export class Judge {
     if (throws) return throws;
     if (EXCHANGES.has(type)) return this.exchange ? this.exchange.judge(type, data, timedOut) : null;
     if (type === "game_ended") return this.faultOfForfeit(data);
+    if (LEAVINGS.has(type)) return this.leaving.judge(data);
     if (!PLAYS.has(type) || this.continues(type, data, timedOut)) return null;
     if (!this.mayAct(data.seat)) return { code: "out_of_turn", values: { seat: data.seat }, cite: "model.turn" };
     return faultOf(this, type, data) ?? this.faultOfTaking(type, data);
@@ -120,6 +124,7 @@ export class Judge {
   faultOfAbort({ cause, seat }) {
     if (cause === "no_entropy") return null;
     const values = { seat };
+    if (cause === "agreed") return { code: "aborted", values, cite: "model.agreed_end" }; // one that follows an agreement is part of its move
     if (cause === "left") return seat !== null && this.entries[seat].kind !== "bot" && !this.exchange ? null : { code: "aborted", values };
     return seat === null || this.waitsFor(seat) ? null : { code: "aborted", values };
   }
@@ -288,7 +293,9 @@ export class Judge {
 
   /** Follow an event as it stands. @param {Event} event @param {boolean} timedOut */
   follow({ type, data, at, seq }, timedOut) {
+    if (!timedOut && (EXCHANGES.has(type) || PLAYS.has(type))) this.leaving.moved(data.seat);
     if (type.startsWith("entropy_")) this.setUp.follow(type, data.seat);
+    else if (LEAVINGS.has(type)) this.leaving.follow(data);
     else if (type === "cards_dealt") {
       this.position.deal(data);
       this.exchange = new Exchange(this.position);

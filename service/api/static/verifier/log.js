@@ -48,6 +48,9 @@ export class Unanswered extends Error {
 export const EXCHANGES = new Set(["cards_swapped", "table_laid", "seat_ready"]);
 export const PLAYS = new Set(["cards_played", "pile_picked_up", "blind_failed", "stock_failed", "turn_passed"]);
 
+/** The events with which people end a hand, and the cause of the abort that belongs to their move. @type {Map<string, string>} */
+export const LEAVINGS = new Map([["end_agreed", "agreed"]]);
+
 /** Events that follow from a move, with the types of events that they can follow. @type {Record<string, Set<string>>} */
 const AFTER = {
   play_started: new Set(["seat_ready"]),
@@ -71,6 +74,7 @@ function continues(events, seq) {
   const event = events[seq];
   const before = events[seq - 1]?.type;
   if (event.type in AFTER && !isForfeit(event)) return AFTER[event.type].has(before);
+  if (event.type === "game_aborted") return LEAVINGS.get(before) === event.data.cause;
   if (before === "turn_timed_out") {
     const acts = EXCHANGES.has(event.type) || PLAYS.has(event.type);
     return acts && events[seq - 1].data.seat === event.data.seat;

@@ -179,12 +179,13 @@ const DATA = {
   turn_passed: record({ seat: SEAT, reason: oneOf("no_play"), turn: orNull(SEAT) }),
   turn_timed_out: record({ seat: SEAT }),
   seat_out: record({ seat: SEAT, place: integer(1, MAX_SEATS) }),
+  end_agreed: record({ seat: SEAT }),
   game_ended: record({
     reason: oneOf("shithead", "winner", "stalemate", "forfeit"), shithead: orNull(SEAT), places: listOf(SEAT, 0, MAX_SEATS),
   }),
   game_sealed: record({ seed: HASH, deck: listOf(CODE, 1), refusals: REFUSALS }),
   game_aborted: record({
-    cause: oneOf("no_entropy", "left", "idle", "operator"), seat: orNull(SEAT), seed: HASH, deck: orNull(listOf(CODE, 1)),
+    cause: oneOf("no_entropy", "left", "idle", "operator", "agreed"), seat: orNull(SEAT), seed: HASH, deck: orNull(listOf(CODE, 1)),
     refusals: REFUSALS,
   }),
 };
@@ -203,6 +204,7 @@ const MOVES = {
   lay: record({ type: oneOf("lay"), stacks: listOf(CARDS) }),
   ready: record({ type: oneOf("ready") }),
   forfeit: record({ type: oneOf("forfeit") }),
+  agree_end: record({ type: oneOf("agree_end") }),
 };
 
 /** @type {Shape} */
@@ -233,7 +235,7 @@ const FOLLOWING = /^(?:cards_drawn|pile_burned|seat_out)$/;
 
 /** @param {any} event @returns {boolean} whether `by` is possible for this event, judged without the events before it */
 function isPossibleBy({ type, by, data }) {
-  if (by === null) return !type.startsWith("entropy_");
+  if (by === null) return !/^(?:entropy_|end_agreed)/.test(type);
   return FOLLOWING.test(type) || (by === data.seat && !BY_SERVER.test(type));
 }
 

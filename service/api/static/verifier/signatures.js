@@ -2,7 +2,7 @@
 
 import { concat, isStrongKey, signedBy, unbase64, utf8 } from "./bytes.js";
 import { canonicalBytes } from "./canonical.js";
-import { EXCHANGES, Failure, isForfeit, PLAYS, Unanswered } from "./log.js";
+import { EXCHANGES, Failure, isForfeit, LEAVINGS, PLAYS, Unanswered } from "./log.js";
 
 /** @typedef {import("./log.js").Log} Log @typedef {import("./log.js").Event} Event */
 
@@ -26,7 +26,7 @@ export async function checkSignatures(log, _bundle, { seatKeys = new Map(), keyC
   for (const [seq, event] of log.events.entries()) {
     const first = log.starts[seq] === seq;
     const forfeit = isForfeit(event);
-    const seat = forfeit ? event.data.shithead : first && isAction(event) ? event.data.seat : null;
+    const seat = forfeit ? event.data.shithead : (first && isAction(event)) || LEAVINGS.has(event.type) ? event.data.seat : null;
     const key = seat === null ? null : keys[seat];
     if (!event.auth) {
       if (key) throw new Failure(seq, "signatures.unsigned", { seat });
@@ -58,11 +58,12 @@ function checkSeen(log, seq, { seat, seen }, forfeit) {
   while (at >= 0 && log.events[at].named !== seen.seq) at--;
   if (at < 0 || seen.head !== log.headHex(at)) throw new Failure(seq, "signatures.seen", { seat });
   if (forfeit) return;
-  const exchange = EXCHANGES.has(log.events[seq].type);
+  const { type } = log.events[seq];
   for (let between = 0; between < seq; between++) {
     const other = log.events[between];
     if (other.named <= seen.seq) continue;
-    const counts = exchange ? EXCHANGES.has(other.type) && other.data.seat === seat : isAction(other);
+    const own = other.data.seat === seat;
+    const counts = EXCHANGES.has(type) ? own && EXCHANGES.has(other.type) : isAction(other) && (own || !LEAVINGS.has(type));
     if (counts) throw new Failure(seq, "signatures.stale", { seat, between });
   }
 }
@@ -89,6 +90,8 @@ function matches(move, { type, data }) {
       return type === "table_laid" && JSON.stringify(move.stacks) === JSON.stringify(data.stacks);
     case "ready":
       return type === "seat_ready";
+    case "agree_end":
+      return type === "end_agreed";
     default:
       return move.type === "forfeit" && type === "game_ended";
   }
