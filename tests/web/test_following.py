@@ -103,6 +103,59 @@ def test_seven_tabs_of_running_hands_load_and_take_moves(visits: Visits) -> None
     expect(tabs[0]).to_have_title(re.compile("● "), timeout=30_000)  # hidden since its move
 
 
+def test_seven_visible_windows_share_the_connections_and_each_sees_moves_at_once(
+    visits: Visits,
+) -> None:
+    """Three have a stream. The others poll, as soon as the player's own stream tells of a move."""
+    context = visits.visitor()
+    open_streams: set[Request] = set()
+
+    def note(request: Request) -> None:
+        if re.search("/stream|wait=[^0]", request.url):
+            open_streams.add(request)
+
+    context.on("request", note)
+    context.on("requestfinished", lambda one: open_streams.discard(one))
+    context.on("requestfailed", lambda one: open_streams.discard(one))
+    host = Client(port=int(visits.address.rpartition(":")[2]))
+    player = host.call("POST", "/v1/players", {"name": "Guest"}).json
+    host.token = player["token"]
+    windows: list[Page] = []
+
+    def show_another() -> None:
+        game = open_table([host], ruleset="leeds", bots=("lowest",) * 2, window_seconds=0)
+        windows.append(context.new_page())
+        visits.open_as(player, f"/play/{game}", page=windows[-1])
+        windows[-1].get_by_role("button", name="Ready").wait_for()
+
+    for _ in range(6):
+        show_another()
+    with context.expect_event("request", lambda one: one.url.count("-") >= 4 * 4):
+        show_another()  # the fourth that is watched; an id has four hyphens
+    assert sum("/games/" in one.url for one in open_streams) == 3
+    context.clock.install()
+    context.clock.pause_at(datetime.now() + timedelta(seconds=4))  # noqa: DTZ005 - of the pages
+    windows[-1].wait_for_timeout(500)  # from here on no window polls by its clock
+    with windows[-1].expect_request(POLL):
+        make_ready(windows[-1], host)
+    context.clock.resume()
+    expect(windows[-1].get_by_role("button", name="Ready")).to_have_count(0)
+    for window in windows[:-1]:
+        with window.expect_response("**/moves") as made:
+            window.get_by_role("button", name="Ready").click()
+        assert made.value.status == 201
+    with context.expect_event("request", is_game_stream):  # of one of those that polled
+        windows.pop(0).close()
+    for window in windows:  # they wait for the next hand, three of them with a long poll
+        game = window.url.rpartition("/")[2]
+        assert host.call("POST", f"/v1/games/{game}/moves", {"type": "forfeit"}).status == 201
+    for window in windows:
+        window.locator(".result").wait_for()
+    with context.expect_event("request", lambda one: one.url.endswith("wait=0")):
+        pass
+    assert sum("/tables/" in one.url for one in open_streams) == 3
+
+
 def test_a_glance_at_another_tab_does_not_end_the_stream(visits: Visits) -> None:
     page = visits.visitor().new_page()
     page.clock.install()

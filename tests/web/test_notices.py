@@ -26,6 +26,11 @@ REGISTER = """async () => {
     await (await import(src.replace('lobby.js', 'player.js'))).ensurePlayer();
 }"""
 
+WATCH = """async (game) => {
+    const { src } = document.querySelector("script[type=module][src*='lobby.js']");
+    await (await import(src.replace('lobby.js', 'notices.js'))).watch(game);
+}"""
+
 COUNT = "addEventListener('notice', ({ detail }) => (window.told ??= []).push(detail.type))"
 
 
@@ -72,6 +77,24 @@ def test_a_player_registered_in_an_open_tab_is_followed_at_once_and_in_its_other
     assert first.evaluate(FOLLOWING, 0)
     first.evaluate(REGISTER)
     wait_for(partial(first.evaluate, FOLLOWING, 2), seconds=20)
+
+
+def test_the_stream_goes_on_without_a_hand_that_the_player_may_not_see(visits: Visits) -> None:
+    """A window watches the hand of a private table that its player has left."""
+    visits.expect("404")
+    host = Client(port=int(visits.address.rpartition(":")[2]))
+    player = host.call("POST", "/v1/players", {"name": "Ada"}).json
+    page, asked = visits.visitor().new_page(), list[str]()
+    lobby(visits, page, player, asked)
+    wait_for(partial(page.evaluate, FOLLOWING, 1), seconds=20)
+    unseen = "00000000-0000-4000-8000-000000000000"
+    with page.expect_response(f"**{OWN}?watch={unseen}") as refused:
+        page.evaluate(WATCH, unseen)
+    assert refused.value.status == 404
+    host.token = player["token"]
+    wait_for(lambda: page.evaluate("0") or len(asked) == 3, seconds=20)
+    open_table([host], ruleset="leeds", bots=("lowest",), window_seconds=0)
+    wait_for(partial(page.evaluate, "(window.told ?? []).includes('hand_dealt')"), seconds=20)
 
 
 def test_a_turn_at_another_table_is_shown_on_every_page_and_leads_there(visits: Visits) -> None:

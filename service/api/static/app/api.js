@@ -90,13 +90,15 @@ export const pause = (/** @type {number} */ ms) => new Promise((done) => setTime
  *
  * @param {number} ms
  * @param {AbortSignal} [signal]
+ * @param {string} [about] the id whose notices end the wait; without it, all
  */
-export async function idle(ms, signal) {
+export async function idle(ms, signal, about) {
   const over = new AbortController();
   const woken = new Promise((done) => {
     const options = { once: true, signal: over.signal };
     addEventListener("online", done, options);
-    addEventListener("notice", done, options);
+    const heard = (/** @type {any} */ { detail }) => (!about || about === detail.id) && done(null);
+    addEventListener("notice", heard, { signal: over.signal });
     document.addEventListener("visibilitychange", done, options);
     signal?.addEventListener("abort", done, options);
   });

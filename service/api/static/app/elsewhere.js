@@ -4,7 +4,7 @@ import { pause } from "./api.js";
 import { asClock, secondsTo } from "./clock.js";
 import { announce, h } from "./dom.js";
 import { t } from "./i18n.js";
-import { followNotices, watched } from "./notices.js";
+import { followNotices, shownAnywhere } from "./notices.js";
 import { chime } from "./sound.js";
 import { markTurns } from "./title.js";
 
@@ -45,7 +45,7 @@ export function tick() {
 
 /** Sound once for a turn that came to the player at a table that no tab shows. @param {Notice} turn */
 async function sound({ id }) {
-  const { isShown, isAnyVisible, isLeading } = await watched(id);
+  const { isShown, isAnyVisible, isLeading } = await shownAnywhere(id);
   if (isShown || (isAnyVisible ? document.hidden : !isLeading)) return;
   await navigator.locks.request(`shithead.sound.${id}`, { ifAvailable: true }, async (lock) => {
     if (!lock) return;

@@ -1,186 +1,151 @@
 /**
- * What concerns the player of this browser, as it happens: one tab reads the player's own stream for all tabs.
+ * What concerns the player of this browser, as it happens: one window reads the player's own stream for all windows.
  *
- * The tab that holds the Web Lock reads it and passes each notice on by a BroadcastChannel; if that tab is closed, another
- * one gets the lock. Every tab dispatches `notice` at its window, which ends a wait (`idle` in api.js): browsers slow down
- * the timers of hidden tabs, but not a stream. The leading tab also knows which turns wait for the player, and passes them
- * on as `turns`: `elsewhere.js` shows those at other tables than the one of the page.
+ * Every window dispatches `notice` at itself, which ends a wait (`idle` in api.js): browsers slow down the timers of hidden
+ * tabs, but not a stream. The leading window also knows which turns wait for the player, and passes them on as `turns`:
+ * `elsewhere.js` shows those at other tables than the one of the page. It watches the hands of the windows that have no
+ * stream of their own.
  */
 
-import { Problem, headers, identity, onceIdentified, pause, problemOf, spread } from "./api.js";
+import { Problem, identity, onceIdentified } from "./api.js";
 import { connected } from "./connection.js";
-import { isSandboxed } from "./storage.js";
+import { canShare, followed, locked, shared } from "./stream.js";
 
 const LEADER = "shithead.notices";
 const VISIBLE = "shithead.visible";
-/** What a new tab asks on the channel: the leading tab sends the turns. */
-const ASK = "turns?";
-/** Milliseconds without data after which the page says so, because two empty lines are missing, and tries again. */
-const QUIET = 11_000;
-const SILENCE = 20_000;
-const LONGEST_PAUSE = 30_000;
+const WATCH = "shithead.watch.";
+/** What windows ask the leading one: to send the turns; to look which hands are watched. */
+const TURNS = "turns?";
+const WATCHED = "watched?";
+const MOST_WATCHED = 50; // by one stream, of the API
 
 const shows = (/** @type {string} */ game) => `shithead.game.${game}`;
 
 /** @typedef {{type: string, id: string, version: number, table: string | null, ends_at: string | null}} Notice */
 
-/** Release what `hold` holds under a key. @type {Map<string, () => void>} */
+/** What releases the lock that is held under a key. @type {Map<string, Promise<(() => void) | null>>} */
 const held = new Map();
-/** The turns that wait for the player, by their games; only the leading tab has them. @type {Map<string, Notice>} */
+/** The turns that wait for the player, by their games; only the leading window has them. @type {Map<string, Notice>} */
 const turns = new Map();
-let isLeading = false;
-let isFollowing = false;
+/** The end of the reading with the present hands; null in a window that does not lead. @type {AbortController | null} */
+let reading = null;
+/** The hands that are watched, and the one of this window. */
+let watched = "";
+let own = "";
+/** @type {ReturnType<typeof shared> | null} */
+let group = null;
 
-/** Follow the notices in this tab, once there is a player; without Web Locks pages poll as before. */
+/** Follow the notices in this window, once there is a player; without Web Locks pages poll as before. */
 export function followNotices() {
-  if (isSandboxed || !navigator.locks || typeof BroadcastChannel === "undefined") return;
+  if (!canShare) return;
   if (!identity()) return onceIdentified(followNotices);
-  if (isFollowing) return;
-  isFollowing = true;
-  const channel = new BroadcastChannel(LEADER);
-  channel.onmessage = ({ data }) => {
-    if (data === ASK) return isLeading && channel.postMessage({ turns: [...turns.values()] });
-    if (data.turns) tellTurns(data.turns);
-    else if ("isUp" in data) connected("notices", data.isUp);
-    else tell(data);
-  };
+  if (group) return;
+  group = shared(LEADER, hear);
   document.addEventListener("visibilitychange", seen);
   seen();
-  channel.postMessage(ASK);
-  followAs(channel);
+  group.ask(TURNS);
+  follow();
 }
 
-/** Wait to lead; after the end of the token follow the next player of this browser. @param {BroadcastChannel} channel */
-function followAs(channel) {
-  const again = () => onceIdentified(() => followAs(channel));
-  navigator.locks.request(LEADER, () => lead(channel)).then(again, () => {});
+/** Wait to lead; after the end of the token follow the next player of this browser. */
+const follow = () => group?.lead(lead).then(() => onceIdentified(follow), () => {});
+
+/** @param {any} data what the leading window tells, or another one asks */
+function hear(data) {
+  if (data === TURNS) tellTurns();
+  else if (data === WATCHED) watchAll();
+  else if (data.turns) dispatchEvent(new CustomEvent("turns", { detail: data.turns }));
+  else if ("isUp" in data) connected("notices", data.isUp);
+  else dispatchEvent(new CustomEvent("notice", { detail: data }));
 }
 
-/** State which game and table this tab shows: it announces their turns itself. @param {string} game @param {string | null} [table] */
+/** State which game and table this window shows: it announces their turns itself. @param {string} game @param {string | null} [table] */
 export function showing(game, table = null) {
   hold("game", shows(game));
   dispatchEvent(new CustomEvent("showing", { detail: { game, table } }));
 }
 
-const seen = () => (document.hidden ? release(VISIBLE) : hold(VISIBLE, VISIBLE));
+const seen = () => hold("visible", document.hidden ? "" : VISIBLE);
 
-/** Return whether a tab shows a game, and whether any tab of this browser is visible. @param {string} game */
-export async function watched(game) {
-  const { held: locks = [] } = await navigator.locks.query();
-  const has = (/** @type {string} */ wanted) => locks.some(({ name }) => name === wanted);
-  return { isShown: has(shows(game)), isAnyVisible: has(VISIBLE), isLeading };
+/** Have each version of a game announced to this window, which has no stream of it; null: of none. @param {string | null} game */
+export async function watch(game) {
+  if (!group || location.hash.includes("invite=") || own === (game ?? "")) return; // only this window has the invite
+  own = game ?? "";
+  await hold("watch", own && WATCH + own);
+  group.ask(WATCHED);
+  watchAll();
 }
 
-/** Hold a shared lock, in place of the one that was held under this key. @param {string} key @param {string} name */
+/** @returns {Promise<string[]>} the names of the locks that windows of this browser hold */
+const locks = async () => ((await navigator.locks.query()).held ?? []).map(({ name }) => name ?? "");
+
+/** Return whether a window shows a game, and whether any window of this browser is visible. @param {string} game */
+export async function shownAnywhere(game) {
+  const names = await locks();
+  return { isShown: names.includes(shows(game)), isAnyVisible: names.includes(VISIBLE), isLeading: reading !== null };
+}
+
+/** Hold a shared lock, in place of the one that was held under this key; none without a name. @param {string} key @param {string} name */
 function hold(key, name) {
-  release(key);
-  if (!navigator.locks || isSandboxed) return;
-  const kept = new Promise((/** @type {(value?: undefined) => void} */ done) => held.set(key, done));
-  navigator.locks.request(name, { mode: "shared" }, () => kept).catch(() => {});
+  held.get(key)?.then((release) => release?.());
+  if (!canShare || !name) return held.delete(key);
+  const lock = locked(name, { mode: "shared" });
+  held.set(key, lock);
+  return lock;
 }
 
-/** @param {string} key */
-function release(key) {
-  held.get(key)?.();
-  held.delete(key);
+const tellTurns = () => reading && group?.tell({ turns: [...turns.values()] });
+
+/** In the leading window: read on with the hands that windows watch now. */
+async function watchAll() {
+  if (!reading) return;
+  const names = (await locks()).filter((name) => name.startsWith(WATCH)).map((name) => name.slice(WATCH.length));
+  const wanted = [...new Set(names)].sort().slice(0, MOST_WATCHED).join();
+  if (wanted === watched) return;
+  watched = wanted;
+  reading?.abort();
 }
 
-/** @param {Notice} notice */
-const tell = (notice) => dispatchEvent(new CustomEvent("notice", { detail: notice }));
+/** Read the stream for all windows, until this one is closed or the token has ended. */
+async function lead() {
+  reading = new AbortController();
+  await watchAll();
+  try {
+    for (; identity(); reading = new AbortController()) await read(reading.signal);
+  } catch (problem) {
+    if (!(problem instanceof Problem)) throw problem;
+  } finally {
+    turns.clear();
+    tellTurns();
+    tellState(true); // nothing is followed, so nothing is missing
+    reading = null;
+  }
+}
 
-/** @param {Notice[]} waiting */
-const tellTurns = (waiting) => dispatchEvent(new CustomEvent("turns", { detail: waiting }));
+/** Tell all windows what the stream sends, until other hands are watched. @param {AbortSignal} signal */
+async function read(signal) {
+  const ask = () => ({ path: `/v1/players/me/stream${watched && `?watch=${watched}`}` });
+  try {
+    for await (const { type, line } of followed({ ask, signal, onstate: tellState })) {
+      const found = JSON.parse(line);
+      if (type === "snapshot") turns.clear();
+      for (const notice of found.items ?? [found]) {
+        if (notice.type === "your_turn") turns.set(notice.id, notice);
+        if (notice.type === "turn_over" || notice.type === "hand_sealed") turns.delete(notice.id);
+        group?.tell(notice);
+      }
+      tellTurns();
+    }
+  } catch (problem) {
+    if (!watched || !(problem instanceof Problem) || problem.status !== 404) throw problem;
+    watched = ""; // one of the hands is not the player's to see; its window polls
+  }
+}
 
 let wasUp = true;
 
-/** State in all tabs whether the stream has data; if the server ends it and it is opened again, nothing is shown. @param {BroadcastChannel} channel @param {boolean} isUp */
-function tellState(channel, isUp) {
-  if (isUp === wasUp) return;
+/** State in all windows whether the stream has data; if the server ends it and it is opened again, nothing is shown. @param {boolean} isUp */
+function tellState(isUp) {
+  if (isUp !== wasUp) group?.tell({ isUp });
   wasUp = isUp;
-  connected("notices", isUp);
-  channel.postMessage({ isUp });
-}
-
-/** Note a turn, or its end. @param {Notice} notice */
-function noteTurn(notice) {
-  if (notice.type === "your_turn") turns.set(notice.id, notice);
-  if (notice.type === "turn_over" || notice.type === "hand_sealed") turns.delete(notice.id);
-}
-
-/** Read the stream for all tabs, until this one is closed or the token has ended. @param {BroadcastChannel} channel */
-async function lead(channel) {
-  isLeading = true;
-  try {
-    await readFor(channel);
-  } finally {
-    isLeading = false;
-    tellState(channel, true); // nothing is followed, so nothing is missing
-    turns.clear();
-    tellAll(channel);
-  }
-}
-
-/** @param {BroadcastChannel} channel */
-function tellAll(channel) {
-  const waiting = [...turns.values()];
-  tellTurns(waiting);
-  channel.postMessage({ turns: waiting });
-}
-
-/** @param {BroadcastChannel} channel */
-async function readFor(channel) {
-  for (let failures = 0; identity(); failures += 1) {
-    try {
-      for await (const found of notices(channel)) {
-        failures = 0;
-        if (found.type === "snapshot") turns.clear();
-        for (const notice of found.items ?? [found]) {
-          noteTurn(notice);
-          tell(notice);
-          channel.postMessage(notice);
-        }
-        tellAll(channel);
-      }
-    } catch (error) {
-      if (error instanceof Problem && [401, 403].includes(error.status)) return;
-      if (!(error instanceof Problem)) tellState(channel, false); // a refusal is an answer
-    }
-    await pause(spread(Math.min(LONGEST_PAUSE, 1000 * 2 ** failures)));
-  }
-}
-
-/** Yield the snapshot of all that is open, then each notice, until the connection is lost. @param {BroadcastChannel} channel @returns {AsyncGenerator<any>} */
-async function* notices(channel) {
-  const own = new AbortController();
-  const stop = () => own.abort();
-  let quiet = 0;
-  let watch = setTimeout(stop, QUIET);
-  try {
-    const answer = await fetch("/v1/players/me/stream", {
-      headers: headers({ Accept: "application/x-ndjson" }),
-      signal: own.signal,
-      credentials: "omit",
-      cache: "no-store",
-    });
-    if (!answer.ok || !answer.body) throw await problemOf(answer);
-    const reader = answer.body.getReader();
-    const decoder = new TextDecoder();
-    let rest = "";
-    for (;;) {
-      const { done, value } = await reader.read();
-      if (done) return;
-      clearTimeout(watch);
-      clearTimeout(quiet);
-      watch = setTimeout(stop, SILENCE);
-      quiet = setTimeout(() => tellState(channel, false), QUIET);
-      tellState(channel, true);
-      const lines = (rest + decoder.decode(value, { stream: true })).split("\n");
-      rest = lines.pop() ?? "";
-      for (const line of lines.filter(Boolean)) yield JSON.parse(line);
-    }
-  } finally {
-    clearTimeout(watch);
-    clearTimeout(quiet);
-    stop();
-  }
 }

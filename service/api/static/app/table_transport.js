@@ -16,11 +16,13 @@ import { receiptsOf, storeReceipt } from "./receipts.js";
 import { Chain, contribute, fetchReceipt, handInLost, restoreBetween } from "./record.js";
 import { signed } from "./signing.js";
 import { stage, timeOf } from "./stage.js";
+import { connectionShare } from "./stream.js";
 import { PACES, pace, story } from "./story.js";
 import { changed, game, isOver, report } from "./table_state.js";
 import { heldIn } from "./viewmodel.js";
 
 const HIDDEN_POLL = 10_000; // milliseconds between polls for the next hand while the page is hidden
+const POLL = 2000; // the same while it is seen, and other windows hold all connections that last
 const SLOW = 3000; // milliseconds after which the page states that it waits for the server
 const HURRY = 10_000; // milliseconds before the end of the reader's time in which everything is shown at once
 const MOST = 100; // events behind which the page does not show one by one
@@ -238,9 +240,10 @@ async function nextHand(signal) {
     const stop = () => poll.abort();
     addEventListener("offline", stop);
     signal.addEventListener("abort", stop);
+    const release = document.hidden ? null : await connectionShare();
     try {
-      if (document.hidden) await idle(HIDDEN_POLL, signal); // a long poll would hold one of the browser's few connections
-      const wait = document.hidden || !game.connected ? 0 : 25; // an answer at once shows that the connection is back
+      if (!release) await idle(document.hidden ? HIDDEN_POLL : POLL, signal);
+      const wait = release && game.connected ? 25 : 0; // an answer at once shows that the connection is back
       const found = await call("GET", `/v1/tables/${game.table.id}?after=${version}&wait=${wait}`, { signal: poll.signal, timeout: 40_000 });
       if (found.version !== game.table.version) game.table = found; // else the answer is for whom the reader was before sitting down
       reached(true);
@@ -249,6 +252,7 @@ async function nextHand(signal) {
       if (problem instanceof Problem && problem.status >= 400 && problem.status < 500 && problem.status !== 429) throw problem;
       reached(false);
     } finally {
+      release?.();
       removeEventListener("offline", stop);
       signal.removeEventListener("abort", stop);
     }
