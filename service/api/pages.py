@@ -193,9 +193,7 @@ HAND_LINKS = {"replay": "/replay/", "verify": "/verify?game="}
 
 
 def _table_page(preview: Preview, *, game: UUID | None = None) -> Response:
-    return html_page(
-        "table.html", policy=SCRIPT_POLICY, preview=preview, game=game, links=HAND_LINKS
-    )
+    return html_page("table.html", policy=SCRIPT_POLICY, preview=preview, game=game)
 
 
 @pages.get("/disputes")

@@ -56,7 +56,7 @@ def test_a_sentence_is_the_same_on_the_pages_and_in_the_api(visits: Visits, lang
         for number in (1, 2)
         for code, text in {**VERIFY, **FINDINGS, **REFUSALS}.items()
     ]
-    page = visits.page("desktop")
+    page = visits.visitor("desktop").new_page()
     page.add_init_script(f"localStorage.setItem('shithead.language', '{language}')")
     page.goto("/")
     shown = page.evaluate(WORDED, said)

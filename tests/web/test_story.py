@@ -13,10 +13,19 @@ from playwright.sync_api import Page, Response, expect
 
 from tests.client import Client, open_table
 from tests.examples import is_long
-from tests.web.browsing import Traffic, Visits
+from tests.web.browsing import Traffic, Visits, faults_in_both_schemes
 from tests.web.page_pool import TIMEOUT
 from tests.web.test_failing_pages import BLOCKED
-from tests.web.test_table import CHOSEN, LONG_HAND, PICK_UP, STRIP, call, seated, take_turn
+from tests.web.test_table import (
+    CHOSEN,
+    CUT_TEXTS,
+    LONG_HAND,
+    PICK_UP,
+    STRIP,
+    call,
+    seated,
+    take_turn,
+)
 
 pytestmark = pytest.mark.heavy
 
@@ -553,23 +562,25 @@ def places(page: Page) -> str:
 SENTENCES = """async () => {
     const script = document.querySelector("script[type=module]").src;
     const { lastFailure, recentActions } = await import(script.replace("table.js", "captions.js"));
-    const { longestTurn } = await import(script.replace("table.js", "ending.js"));
+    const { detail, evening } = await import(script.replace("table.js", "ending.js"));
     const voice = { who: (seat) => ["You", "Ada"][seat], turned: (seq) => (seq ? "8c" : null) };
     const event = (seq, type, data) => ({ seq, by: data.seat, type, data });
     const play = (seat, cards) => event(0, "cards_played", { seat, cards, turn: 1 });
     const blind = event(1, "blind_failed", { seat: 0, taker: 0, count: 3, opening: null });
     const given = event(2, "pile_picked_up", { seat: 0, taker: 1, count: 5, with: [] });
     const swap = event(3, "cards_swapped", { seat: 0, up: ["2c"], hand: ["3c"] });
-    const hand = (...moves) => moves.map(([at, by, turn]) => ({
-        ...event(0, "cards_played", { seat: by, turn }), at: `2026-01-01T00:00:${at}Z`,
-    }));
+    const own = event(4, "pile_picked_up", { seat: 0, taker: 0, count: 6, with: ["Kh"] });
+    const burned = event(5, "pile_burned", { seat: 0, cleared_by: 0, count: 9, cause: "rank" });
+    const seat = (name, hands, shithead) => ({ seat: 0, kind: "human", name, hands, shithead });
     return {
         failed: lastFailure([blind, play(1, ["9c"])], 0, voice),
         passed: lastFailure([blind, play(0, ["9c"])], 0, voice),
         deeds: [[swap, swap, blind], [given]].map((one) => recentActions(one, 0)),
         taken: recentActions([given], 1),
-        longest: longestTurn(hand(["00", 0, 1], ["02", 0, 1], ["09", 1, 0], ["12", 0, 1]), 1),
-        own: longestTurn(hand(["00", 1, 0], ["03", 0, 0], ["08", 0, 1], ["30", 1, 0]), 0),
+        end: detail([blind, given, swap, own, burned], 0),
+        one: detail([given], 1),
+        evening: [[seat("Ada", 1, 1)], [seat("Ada", 5, 1), seat("Bob", 5, 3), seat("Cy", 5, 0)]]
+            .map((seats) => evening({ seats })),
     };
 }"""
 
@@ -581,8 +592,40 @@ def test_what_a_seat_did_last_is_complete(visits: Visits) -> None:
     assert found["passed"] == ""
     assert found["deeds"] == [["exchanged", "turned, took 4"], ["could not"]]
     assert found["taken"] == ["picked up 5"], "the seat that takes the pile shows it"
-    assert found["longest"] == 9000, "a follow-up of another seat begins no new turn"
-    assert found["own"] == 5000, "the second play of a seat is a turn of its own"
+    assert found["end"] == "picked up 11 cards · at most 7 at once · 1 burn"
+    assert found["one"] == "picked up 5 cards"
+    assert found["evening"] == ["", "5 hands at this table. In the bag: Bob 3× and Ada 1×."]
+
+
+@pytest.mark.parametrize("size", ["phone", "desktop"])
+def test_the_end_of_a_hand_shows_who_got_the_bag_and_what_to_do_next(
+    visits: Visits, size: str
+) -> None:
+    """Places, the change of the rating, and one gold button; the bag comes down once, if at all."""
+    page = seated(visits, size)
+    page.get_by_role("button", name="Ready").click()
+    page.locator("#own.turn[aria-busy=false]").wait_for()
+    game = page.url.rpartition("/")[2]
+    call(page, "POST", f"/v1/games/{game}/moves", {"type": "forfeit"})
+    result = page.locator(".result")
+    expect(result.locator("h2")).to_have_text("You gave up and are the shithead")
+    expect(result.locator(".bagged .avatar + .mark")).to_have_count(1)
+    moving = "(all) => all.filter((one) => getComputedStyle(one).animationName !== 'none').length"
+    assert page.locator(".bagged .mark").evaluate_all(moving) == 1
+    page.emulate_media(reduced_motion="reduce")
+    assert page.locator(".bagged .mark, .places li").evaluate_all(moving) == 0
+    buttons = page.locator("#say .buttons > :is(button, a)")
+    expect(buttons).to_have_text(["Next hand", "Invite", "Share"])
+    expect(page.locator("#say .main")).to_have_text(["Next hand"])
+    top = result.evaluate("(one) => one.getBoundingClientRect().top")
+    expect(result.locator(".rated").first).to_have_text(
+        re.compile(r"^rating −?\d+\.\d[+−]\d+\.\d$"), timeout=60_000
+    )
+    assert result.evaluate("(one) => one.getBoundingClientRect().top") == top, "nothing moved"
+    assert page.evaluate(CUT_TEXTS, ".result *") == []
+    assert faults_in_both_schemes(page) == []
+    page.locator("[data-key=friends]").click()
+    page.wait_for_url("**/tables/*#invite=*")
 
 
 TONES = """

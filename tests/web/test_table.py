@@ -352,10 +352,13 @@ def test_a_first_visitor_plays_a_whole_hand_by_clicking(visits: Visits) -> None:
     log = call(page, "GET", f"/v1/games/{game}/events")["items"]
     assert {"entropy_committed", "entropy_revealed"} <= {event["type"] for event in log}
     expect(page.locator(".notice")).to_have_count(0)
+    expect(page.locator("#say .buttons .main")).to_have_text(["Next hand"])
+    page.locator("[data-key=more]").click()
     check = page.get_by_role("link", name="Check the record")
     expect(check).to_have_attribute("href", f"/verify?game={game}")
     again = page.get_by_role("link", name="Replay")
     expect(again).to_have_attribute("href", f"/replay/{game}")
+    page.keyboard.press("Escape")
     page.get_by_role("button", name="Next hand").click()
     page.get_by_role("button", name="Ready").wait_for()
     assert game not in page.url
@@ -862,7 +865,6 @@ FOCUSED = "document.activeElement.className"
 def test_a_hand_is_played_with_the_keyboard_and_the_focus_is_never_lost(visits: Visits) -> None:
     """Enter plays the card that has the focus, P picks up, N deals the next hand."""
     page = visits.page()
-    page.add_init_script("localStorage.setItem('shithead.pace', 'off')")
     host = Client(port=int(visits.address.rpartition(":")[2]))
     player = host.call("POST", "/v1/players", {"name": "Ada"}).json
     host.token = player["token"]

@@ -161,27 +161,30 @@ function openHand(seat, scene, small) {
  *
  * @param {Api["GameView"]} view
  * @param {string} heading
- * @param {(seat: number) => string} [detail] what a seat did, in a few words
- * @param {(string | null)[]} [players] the id of each seat's player
- * @param {string} [why] a sentence below the heading
+ * @param {Object} [more]
+ * @param {(seat: number) => any[]} [more.detail] what a seat did, beside and below its name
+ * @param {(string | null)[]} [more.players] the id of each seat's player
+ * @param {string} [more.why] a sentence below the heading
+ * @param {string} [more.below] a sentence below the places
  */
-export const outcome = ({ result, seats }, heading, detail, players, why) =>
+export const outcome = ({ result, seats }, heading, { detail, players, why, below } = {}) =>
   h("div", { class: "result" }, [
-    result && !result.places.length && result.shithead !== null
+    result && result.shithead !== null
       ? h("p", { class: "person bagged", "aria-hidden": "true" }, [avatar(seats[result.shithead], players?.[result.shithead]), mark()])
       : null,
     h("h2", null, [heading]),
     why ? h("p", null, [why]) : null,
     result
-      ? h("ol", { class: "places" }, result.places.map((seat) =>
-          h("li", { class: seat === result.shithead ? "last" : "" }, [
+      ? h("ol", { class: "places" }, (result.places.length || result.shithead === null ? result.places : [result.shithead]).map((seat, at) =>
+          h("li", { class: `${seat === result.shithead ? "last" : ""}${result.places.length ? "" : " alone"}`, "--at": at }, [
             h("span", { class: "person", translate: "no" }, [
               avatar(seats[seat], players?.[seat]), seat === result.shithead ? mark() : null, seatName(seats[seat]),
             ]),
-            detail ? h("small", null, [detail(seat)]) : null,
+            ...(detail?.(seat) ?? []),
           ]),
         ))
       : h("p", null, [t("result.none")]),
+    below ? h("p", { class: "evening" }, [below]) : null,
   ]);
 
 /**

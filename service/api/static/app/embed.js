@@ -72,7 +72,7 @@ function draw(version) {
   root.dataset.others = String(others);
   showSeats(side([]), side(sides({ ...view, as: 0 }, false).top), side([]));
   replace(find("#own"), h("ul", { class: "side" }, [plaque(view.seats[0], scene, small)]));
-  replace(find("#middle"), isOver ? outcome(view, view.result ? resultText(view.result, { who }) : caption(aborted(), { who }), undefined, players) : middle(view, scene));
+  replace(find("#middle"), isOver ? outcome(view, view.result ? resultText(view.result, { who }) : caption(aborted(), { who }), { players }) : middle(view, scene));
   replace(find("#now"), caption(event, { who }));
   find("#position").textContent = `${version - 1} / ${last() - 1}`;
   scrub.max = String(last() - 1);

@@ -519,7 +519,7 @@ function board(view, events = null) {
   replace(find("#own"), h("ul", { class: "side" }, [plaque(view.seats[base], scene, low.matches || size === "crowd")]));
   const done = ["ended", "aborted"].includes(view.status);
   const end = done && !events ? [...page.frames].reverse().find((one) => one.event.type === "game_aborted")?.event : null;
-  replace(find("#middle"), done ? outcome(view, view.result ? resultText(view.result, voice()) : end ? caption(end, voice()) : "", undefined, players, stalemateText(view, recent)) : middle(view, scene));
+  replace(find("#middle"), done ? outcome(view, view.result ? resultText(view.result, voice()) : end ? caption(end, voice()) : "", { players, why: stalemateText(view, recent) }) : middle(view, scene));
   mark(events ? events[events.length - 1] : frameAt(page.version).event);
 }
 

@@ -6,15 +6,15 @@ import { caption, lastAction, lastFailure, marked, recentActions, resultText, se
 import { asClock, secondsTo } from "./clock.js";
 import { nextDeal, nextText, playAgain } from "./company.js";
 import { announce, find, h, replace } from "./dom.js";
-import { detail, share } from "./ending.js";
-import { listed, moment, t } from "./i18n.js";
+import { detail, evening, ratingLine, share } from "./ending.js";
+import { moment, t } from "./i18n.js";
 import { isListed, ownSeat } from "./moves.js";
 import { actions, chosenMove, fitHand, hand, hint, listen, noChoice, orderOf, press, situation, slots } from "./own.js";
 import { sound } from "./sound.js";
 import { rehide } from "./stage.js";
 import { more, offerRules, showCards } from "./table_menu.js";
 import { changed, game, over, pictured, players, root, voice } from "./table_state.js";
-import { act, askWhy, attempt, catchUp, deal, isUrgent, pause, queue } from "./table_transport.js";
+import { act, askWhy, attempt, catchUp, deal, inviteFriends, isUrgent, pause, queue } from "./table_transport.js";
 import { markTurns, plainTitle, setTitle } from "./title.js";
 
 const DOUBLE = 400; // milliseconds between two presses on a card that play it
@@ -97,6 +97,7 @@ function release() {
   });
 }
 
+let ended = { opened: 0, at: 0 }; // the hand of the result that is shown, and since when
 let opened = 0; // the hand that the parts of the page were built for, as `game.opened`
 let drawn = 0; // the version that seats and middle show
 let usesKeys = false; // whether the last input was a key
@@ -213,28 +214,29 @@ function refusalBox(problem) {
 
 /** How the hand ended, in the middle of the table. */
 function result() {
-  const { view } = game;
+  const { view, ratings } = game;
   const event = game.events.filter((one) => one.type === "game_aborted")[0];
   const heading = view.result ? resultText(view.result, voice()) : event ? caption(event, voice()) : t("did.game_aborted");
-  return outcome(view, heading, (seat) => detail(game.events, seat), players(), stalemateText(view, game.events));
+  if (ended.opened !== game.opened) ended = { opened: game.opened, at: performance.now() };
+  const found = outcome(view, heading, {
+    detail: (seat) => [ratingLine(ratings.before, ratings.after, players()[seat]), h("small", null, [detail(game.events, seat)])],
+    players: players(), why: stalemateText(view, game.events), below: evening(game.table),
+  });
+  found.style.setProperty("--since", `${Math.round(ended.at - performance.now())}ms`); // what moves goes on if it is drawn anew
+  return found;
 }
 
 function afterwards() {
   const { view, table } = game;
   const seated = table?.as !== null && table?.as !== undefined;
   const next = table && table.status !== "closed" && (seated || table.host === identity()?.id);
-  const rest = table?.seats.filter((seat) => seat.kind !== "open" && seat.seat !== table.as) ?? [];
   const gone = seated && table.status !== "between" && view.seats.some((seat) => seat.kind === "human" && seat.seat !== view.as);
   return [
-    next && rest.length ? h("span", { class: "stay" }, [t("end.stay", { who: listed(rest.map(seatName)) })]) : null,
     table ? nextDeal(table, pause) : null,
-    next ? h("button", { class: "main", "data-key": "next", disabled: game.busy, onclick: () => deal() }, [t("act.next")]) : null,
-    gone ? h("button", { "data-key": "again", disabled: game.busy, onclick: () => attempt(() => playAgain(table)) }, [t("invite.again")]) : null,
-    ...["replay", "verify"].map((key) =>
-      root.dataset[key] ? h("a", { class: `button${key === "verify" ? " besides" : ""}`, href: `${root.dataset[key]}${view.id}${key === "replay" ? location.hash : ""}` }, [t(`act.${key}`)]) : null,
-    ),
+    next ? h("button", { class: gone ? "" : "main", "data-key": "next", disabled: game.busy, onclick: () => deal() }, [t("act.next")]) : null,
+    gone ? h("button", { class: "main", "data-key": "again", disabled: game.busy, onclick: () => attempt(() => playAgain(table)) }, [t("invite.again")]) : null,
+    ownSeat(view) ? h("button", { "data-key": "friends", disabled: game.busy, onclick: inviteFriends }, [t("invite.do")]) : null,
     h("button", { "data-key": "share", onclick: shareHand }, [t("act.share")]),
-    h("a", { class: "button besides", href: "/" }, [t("act.lobby")]),
   ];
 }
 

@@ -37,6 +37,8 @@ export const game = {
   /** The last move, while it is not known whether the server played it. @type {{id: string, version: number, move: Api["Move"], view: Api["GameView"]} | null} */ unsure: null,
   /** The problem of the last call that no action of the reader caused; a later answer removes it. */ trouble: "",
   /** @type {string[]} */ warnings: [],
+  /** The ratings of the hand's people before it, and after it once it is counted. @type {{before: import("./ending.js").Ratings | null, after: import("./ending.js").Ratings | null}} */
+  ratings: { before: null, after: null },
   /** A restore that can have lost a part of this hand. @type {import("../verifier/notes.js").Restore | null} */ restored: null,
   /** The notice of a check that this browser cannot make. */ unchecked: "",
   /** Checks the log of the hand that is open. @type {import("./record.js").Chain} */ chain: /** @type {any} */ (null),

@@ -5,6 +5,7 @@ import { now } from "./clock.js";
 import { moveInWords } from "./captions.js";
 import { connected } from "./connection.js";
 import { announce } from "./dom.js";
+import { ratingsOf } from "./ending.js";
 import { guided } from "./guide.js";
 import { t } from "./i18n.js";
 import { live } from "./live.js";
@@ -25,6 +26,8 @@ const HIDDEN_POLL = 10_000; // milliseconds between polls for the next hand whil
 const POLL = 2000; // the same while it is seen, and other windows hold all connections that last
 const SLOW = 3000; // milliseconds after which the page states that it waits for the server
 const HURRY = 10_000; // milliseconds before the end of the reader's time in which everything is shown at once
+const RATED = 4; // people of a hand whose ratings are shown at most
+const COUNTED = [2000, 4000, 10_000, 20_000]; // milliseconds between the looks whether the hand is counted in the ratings
 const MOST = 100; // events behind which the page does not show one by one
 
 /** @type {Promise<void> | null} */
@@ -55,7 +58,7 @@ export async function openGame(id) {
   ]);
   Object.assign(game, {
     view, shown: view, table, ruleset, events: [], choice: noChoice(), refusal: null, trouble: "", warnings: [], restored: null,
-    lastMove: 0, earlierMove: 0, turned: [], announced: view.version,
+    lastMove: 0, earlierMove: 0, turned: [], announced: view.version, ratings: { before: null, after: null },
     opened: game.opened + 1, chain: new Chain(id, warn),
   }); // prettier-ignore
   history.replaceState(null, "", `/play/${id}${location.hash}`);
@@ -63,6 +66,7 @@ export async function openGame(id) {
   fed = view.version;
   changed();
   sendEntropy();
+  if (ownSeat(view) && !isOver(view)) ratingsOf(people(), view.ruleset.id, signal).then((found) => (game.ratings.before = found)).catch(() => {});
   follow(id, signal).catch((problem) => (problem instanceof Problem && problem.status === 409 ? endIfLost(problem) : report(problem)));
   if (receiptsOf(id).some((note) => Number(note.split("\n")[1]) > view.version)) await endIfLost();
 }
@@ -228,7 +232,33 @@ async function finish(signal) {
   if (ownSeat(game.view) && people > 1 && !game.restored && !game.warnings.length) askToSave(); // it would cover them
   game.table = await get(`/v1/tables/${game.view.table}`, { signal });
   changed();
+  if (ownSeat(game.view)) awaitRatings(signal).catch(() => {}); // decoration: the page of ratings shows them as well
   await nextHand(signal);
+}
+
+/** The ids of the hand's people, the reader's first; of many none, because each is a call. */
+function people() {
+  const ids = game.table.seats.filter(({ kind, player }) => kind === "human" && player).map(({ player }) => /** @type {string} */ (player));
+  const own = identity()?.id ?? "";
+  return ids.length > RATED ? [] : ids.sort((a, b) => Number(b === own) - Number(a === own));
+}
+
+/** Show the ratings once the hand is counted, which takes some seconds; a stalemate never is. @param {AbortSignal} signal */
+async function awaitRatings(signal) {
+  const { ruleset, id } = game.view;
+  const ids = people();
+  const [own] = ids;
+  const known = game.ratings.before?.get(own)?.hands ?? 0;
+  for (const wait of COUNTED) {
+    if (signal.aborted || !own) return;
+    const found = await ratingsOf([own], ruleset.id, signal);
+    if ((found.get(own)?.hands ?? 0) > known) {
+      const after = await ratingsOf(ids, ruleset.id, signal);
+      if (id === game.view.id) game.ratings.after = after;
+      return changed();
+    }
+    await idle(wait, signal);
+  }
 }
 
 /** @param {AbortSignal} signal */
@@ -381,6 +411,14 @@ export const deal = (bot = null) =>
   attempt(async () => {
     const { game: next } = await post(`/v1/tables/${game.table.id}/games`, { fill_with: bot });
     await openGame(next.id);
+  });
+
+/** Open a private table of as many people, with the same rules; the reader invites from its waiting room. */
+export const inviteFriends = () =>
+  attempt(async () => {
+    const seats = ["me", ...Array(Math.max(1, game.view.seats.length - 1)).fill("open")];
+    const made = await post("/v1/tables", { ruleset: game.view.ruleset.id, seats, visibility: "private" });
+    location.assign(`/tables/${made.id}#invite=${encodeURIComponent(made.invite ?? "")}`);
   });
 
 /** Hold the next hand back, or let it be dealt by itself. @param {boolean} paused */
