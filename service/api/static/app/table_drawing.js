@@ -179,13 +179,16 @@ function ownStatus() {
   const own = ownSeat(view);
   const moment = pictured();
   const text = over() ? "" : situation(moment);
+  const said = over() || !own ? "" : hint(moment, failure(own.seat));
+  const clock = own && view.clock && game.shown.turn === view.as ? h("span", { class: "clock", "data-clock": "" }) : null;
+  const beside = clock && said && !game.waiting ? [clock, " "] : []; // a hint may stand in place of the sentence on the turn
   return [
     h("p", { class: "now" }, [
       own ? h("strong", { class: "name", translate: "no" }, [seatName(own), text ? " · " : ""]) : null,
       text ? h("span", null, [text]) : null,
-      h("span", { class: "clock", "data-clock": own && game.shown.turn === view.as ? "" : null }),
+      beside.length ? null : clock,
     ]),
-    over() || !own ? null : h("p", { class: "hint", role: game.waiting ? "status" : null }, [hint(moment, failure(own.seat))]),
+    over() || !own ? null : h("p", { class: "hint", role: game.waiting ? "status" : null }, [...beside, said]),
     refusal ? refusalBox(refusal) : null,
     h("div", { class: `buttons${over() || !own ? "" : " fixed"}` }, [
       ...(over() ? afterwards() : own || !moment.isBehind ? actions(moment, handlers) : []),
@@ -312,6 +315,6 @@ export function tick() {
   const text = left === null || !game.view.clock || game.shown !== game.view ? "" : timeLeft(left, game.view.reserve_from);
   for (const clock of document.querySelectorAll("[data-clock]")) {
     clock.textContent = text;
-    clock.classList.toggle("short", left !== null && left <= 10);
+    clock.classList.toggle("scarce", left !== null && left <= 10);
   }
 }

@@ -1,0 +1,66 @@
+"""Two strangers who met through a seek, of whom one walks away: what the other one sees."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+import pytest
+from playwright.sync_api import Page, expect
+
+from tests.client import Client
+from tests.running import Running
+from tests.web.browsing import Visits, faults_of
+from tests.web.test_company import player
+
+pytestmark = pytest.mark.heavy
+
+CLOCK = {"turn_seconds": 5, "swap_seconds": 60, "reserve_seconds": 6}
+
+
+def met(visits: Visits, ada: Client, her: dict[str, Any], bob: Client) -> tuple[Page, str]:
+    """Let Ada join the seek of Bob, who is ready at once; return her page and the hand."""
+    conditions = {"rulesets": ["leeds"], "seats": 2, "clock": CLOCK}
+    seek = bob.call("POST", "/v1/seeks", conditions).json["id"]
+    page = visits.open_as(her, "/", "phone")
+    offer = page.locator("#seek-others li").filter(has_text="0:05 a turn, 0:06 in reserve")
+    offer.get_by_role("button", name="Join").click()
+    page.wait_for_url("**/play/*")
+    game = page.url.rpartition("/")[2]
+    for one in (bob, ada):
+        one.call("POST", f"/v1/games/{game}/moves", {"type": "ready"})
+    assert bob.call("GET", f"/v1/seeks/{seek}").json["status"] == "matched"
+    return page, game
+
+
+def give_turn(ada: Client, game: str) -> dict[str, Any]:
+    """Let Ada play until Bob is on turn or away; return her view."""
+    while True:
+        seen: dict[str, Any] = ada.call("GET", f"/v1/games/{game}").json
+        if not seen["moves"] or seen["seats"][1 - seen["as"]]["stand_in"]:
+            return seen
+        ada.call("POST", f"/v1/games/{game}/moves", seen["moves"][0])
+
+
+def test_who_stays_sees_the_turn_the_reserve_the_time_out_and_the_stand_in(
+    visits: Visits, service: Running
+) -> None:
+    """The reserve is there once: the second turn of who walked away ends with its own seconds."""
+    visits.expect("409")  # a seek that was matched is not renewed
+    (ada, her), (bob, _) = player(service, "Ada"), player(service, "Bob")
+    page, game = met(visits, ada, her, bob)
+    give_turn(ada, game)
+    clock = page.locator(".seat.turn [data-clock]")
+    expect(clock).to_have_text(re.compile(r"^0:0[0-5] \+ 0:0[56]$"))
+    expect(clock).to_have_text(re.compile(r"^0:0[1-6] in reserve$"))
+    assert faults_of(page) == []
+    late = page.locator("#log li").filter(has_text="Bob ran out of time")
+    expect(late).to_have_count(1, timeout=15_000)
+    if ada.call("GET", f"/v1/games/{game}").json["moves"]:
+        expect(page.locator("#own [data-clock]")).to_be_visible()
+    seen = give_turn(ada, game)
+    assert seen["reserve_from"] is None
+    expect(clock).to_have_text(re.compile(r"^0:0[0-5]$"))
+    badge = page.locator('.seat abbr[title="a bot stands in"]')
+    expect(badge).to_be_visible(timeout=15_000)
+    assert give_turn(ada, game)["seats"][1 - seen["as"]]["reserve_seconds"] == 0
