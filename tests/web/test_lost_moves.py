@@ -11,14 +11,14 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from playwright.sync_api import Page, expect
+from playwright.sync_api import Page, Route, expect
 
 from service.cli.recover import declare_restore
 from service.local.servers import EmbeddedValkey
 from tests.client import Client, open_table
 from tests.databases import Databases
 from tests.running import READY_SECONDS, Running, is_ready, running, wait_for
-from tests.web.browsing import Visits, faults_of
+from tests.web.browsing import HURRY, Visits, faults_of
 from tests.web.page_pool import PagePool
 
 pytestmark = pytest.mark.heavy
@@ -44,6 +44,10 @@ class Restorable:
         if declared:
             declare_restore(self.url, since, self.service.settings.origin)
         self.valkey.start()
+        self.start()
+
+    def start(self) -> None:
+        """Start the processes of the service again."""
         for name in list(self.service.children):
             self.service.start(name)
         wait_for(partial(is_ready, self.service.port), seconds=READY_SECONDS)
@@ -128,3 +132,38 @@ def test_a_loss_that_no_restore_explains_stays_a_warning(
     warning = page.locator(".notice.warning")
     expect(warning).to_contain_text("The log contradicts a receipt that this browser stored")
     expect(page.get_by_text("set back to an earlier state")).to_have_count(0)
+
+
+def test_a_move_whose_answer_a_restart_lost_is_played_once_and_nothing_is_said_of_it(
+    restorable: Restorable, browsers: Visits
+) -> None:
+    """The service commits the move and stops; the page compares when it has started again."""
+    (ada, her), (bob, _) = (player(restorable.service.port, name) for name in ("Ada", "Bob"))
+    game = open_table([ada, bob], ruleset="leeds")
+    page = browsers.visitor().new_page()
+    page.add_init_script(HURRY)
+    browsers.open_as(her, f"/play/{game}", page=page)
+    page.locator("#log li").first.wait_for(state="attached")
+
+    committed: list[int] = []
+
+    def commit_and_stop(route: Route) -> None:
+        if not committed:
+            committed.append(route.fetch().status)
+            restorable.service.stop()
+        route.abort()
+
+    page.route("**/moves", commit_and_stop)
+    page.get_by_role("button", name="Ready").click()
+    refusal, lost = page.locator(".refusal"), page.locator("#connection")
+    expect(refusal).to_contain_text("The server does not answer")
+    expect(lost).to_contain_text("Offline, trying again")
+    page.unroute_all()
+    restorable.start()
+    assert committed == [201]
+    expect(lost).to_be_hidden(timeout=30_000)
+    expect(refusal).to_have_count(0)
+    expect(page.get_by_role("button", name="Ready")).to_have_count(0)
+    page.wait_for_function("(key) => localStorage.getItem(key)", arg=f"shithead.receipts.{game}")
+    events = ada.get(f"/v1/games/{game}/events")["items"]
+    assert [one["by"] for one in events if one["type"] == "seat_ready"] == [0]

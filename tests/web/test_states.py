@@ -9,7 +9,7 @@ from playwright.sync_api import Route, expect
 
 from tests.client import Client, register
 from tests.running import Running
-from tests.web.browsing import Visits, faults_in_every_size, faults_of
+from tests.web.browsing import HURRY, Visits, faults_in_every_size, faults_of
 
 pytestmark = pytest.mark.heavy
 
@@ -73,12 +73,6 @@ def test_the_faces_of_a_private_hand_are_those_of_its_players(
     page.goto(f"/replay/{game}?event=3")
     replayed = page.locator('[data-seat="0"] .avatar')
     assert replayed.evaluate("one => one.innerHTML") == shown
-
-
-HURRY = """window.setTimeout = (
-    (real) => (work, ms) => real(work, ms < 10000 ? ms / 50 : ms)
-)(setTimeout)"""
-"""A script that shortens the pauses between attempts, not the time limit of one or of a silence."""
 
 
 def test_a_page_without_a_connection_loads_again_when_it_is_back(
