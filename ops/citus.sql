@@ -37,6 +37,7 @@ SELECT create_distributed_table('blind_choices', 'game_id', colocate_with => 'st
 SELECT create_distributed_table('tables', 'table_id', colocate_with => 'streams');
 SELECT create_distributed_table('table_seats', 'table_id', colocate_with => 'streams');
 SELECT create_distributed_table('invitations', 'table_id', colocate_with => 'streams');
+SELECT create_distributed_table('challenges', 'table_id', colocate_with => 'streams');
 
 -- Answers belong to a caller, who plays in many games.
 SELECT create_distributed_table('answers', 'caller', colocate_with => 'none');
@@ -128,6 +129,7 @@ BEGIN
     DELETE FROM blocks b WHERE erase_player.player IN (b.player, b.blocked);
     DELETE FROM seeks s WHERE s.player_id = player;
     PERFORM erase_handles(player, at);
+    DELETE FROM challenges c WHERE erase_player.player IN (c.challenger, c.player);
     DELETE FROM tokens k WHERE k.player_id = player;
     DELETE FROM ratings r WHERE r.player_id = player;
     PERFORM delete_webhook(player);

@@ -33,6 +33,8 @@ class NoticeType(StrEnum):
     SEAT_TAKEN = "seat_taken"
     TABLE_CLOSED = "table_closed"
     INVITED = "invited"
+    CHALLENGED = "challenged"
+    CHALLENGE_ANSWERED = "challenge_answered"
     DISPUTE_OPENED = "dispute_opened"
     VOTE_OPENED = "vote_opened"
     PERIOD_ENDING = "period_ending"
@@ -52,22 +54,25 @@ class NoticeSchema(Closed):
     `turn_over`: the turn of the `your_turn` with this version is over; only on a stream.
     `hand_dealt`, `hand_sealed`: a hand at a table of the caller began or ended. `seek_matched`: a
     seek of the caller led to a table. `seat_taken`, `table_closed`: at a table of the caller.
-    `invited`: the caller has an open invitation to the table
-    (`/v1/players/me/invitations`). `dispute_opened`: with the caller as a side. `vote_opened`:
-    the caller may vote or reveal. `period_ending`: a period in which the caller may vote,
-    reveal or appeal ends within a day. `referee_wanted`: a dispute about a public game seeks
-    referees. `game_moved`: a watched game has a new version.
+    `invited`: the caller has an open invitation to the table (`/v1/players/me/invitations`).
+    `challenged`: another player challenges the caller. `challenge_answered`: a challenge by the
+    caller was accepted or declined. `dispute_opened`: with the caller as a side. `vote_opened`: the
+    caller may vote or reveal. `period_ending`: a period in which the caller may vote, reveal or
+    appeal ends within a day. `referee_wanted`: a dispute about a public game seeks referees.
+    `game_moved`: a watched game has a new version.
     """
 
     type = Chosen(*NoticeType, **described("what happened, or is open"))
-    id = fields.UUID(**described("the game, table, seek or dispute that it is about"))
+    id = fields.UUID(**described("the game, table, seek, challenge or dispute that it is about"))
     version = Integer(
         **described(
             "the version of that object at which it happened; `type`, `id` and `version` are the "
             "key, and a higher version replaces a lower one"
         )
     )
-    table = fields.UUID(allow_none=True, **described("the table of a game or seek, else null"))
+    table = fields.UUID(
+        allow_none=True, **described("the table of a game, seek or challenge, else null")
+    )
     game = fields.UUID(allow_none=True, **described("the game of a dispute, else null"))
     ends_at = time_field(
         allow_none=True,

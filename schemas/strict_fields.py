@@ -331,7 +331,9 @@ ID_PATTERN = "[A-Za-z0-9_-]{1,60}"
 ME = "me"
 """Names the caller wherever a request names a player."""
 
-PLAYER_PATTERN = "(?:me|[0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12})"
+ID_OF_PLAYER = "[0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}"
+
+PLAYER_PATTERN = f"(?:me|{ID_OF_PLAYER})"
 
 
 def player_or_me(**more: Any) -> PatternString:

@@ -207,16 +207,11 @@ class TableRequestSchema(Closed):
             raise ValidationError("Missing data for required field.", missing[0])
 
 
-class SitSchema(Closed):
-    """The seat that the caller takes, by default any open one, with entropy and key."""
+class SeatShareSchema(Closed):
+    """What the seat that the caller takes adds: entropy and key."""
 
-    seat = Integer(
-        low=0,
-        high=MAX_SEATS - 1,
-        allow_none=True,
-        load_default=None,
-        **about("the number of an open seat; null for any"),
-    )
+    may_be_missing = True
+
     entropy = Chosen(
         *ENTROPY,
         load_default="none",
@@ -226,6 +221,20 @@ class SitSchema(Closed):
         allow_none=True,
         load_default=None,
         **about("the Ed25519 public key of the seat, in base64"),
+    )
+
+
+class SitSchema(SeatShareSchema):
+    """The seat that the caller takes, by default any open one, with entropy and key."""
+
+    may_be_missing = False
+
+    seat = Integer(
+        low=0,
+        high=MAX_SEATS - 1,
+        allow_none=True,
+        load_default=None,
+        **about("the number of an open seat; null for any"),
     )
     invite = Text(
         longest=LONGEST_INVITE,

@@ -60,6 +60,7 @@ from service.application.signing import (
     verifiers_of,
 )
 from service.application.statistics import Statistics
+from service.application.tables.challenges import Challenges
 from service.application.tables.commands import TableChanges
 from service.application.tables.invitations import Invitations
 from service.application.tables.matching import Matchmaker
@@ -309,7 +310,7 @@ class Services:
         )
 
     def _make_tables(self, ports: Ports) -> None:
-        """Make tables, invitations and seeks."""
+        """Make tables, invitations, challenges and seeks."""
         self._changes = TableChanges(
             store=self.store,
             directory=self.directory,
@@ -329,6 +330,9 @@ class Services:
         )
         self.invitations = Invitations(
             changes=self._changes, directory=self.directory, names=self._names
+        )
+        self.challenges = Challenges(
+            tables=self.tables, changes=self._changes, directory=self.directory
         )
         self.seeks = Seeks(handler=self._handler, changes=self._changes, directory=self.directory)
         self.matchmaker = Matchmaker(

@@ -40,7 +40,7 @@ REVOKE ALL ON
     players, handles, tokens, webhooks, webhook_deliveries, games, game_seats, player_results, tables, table_seats,
     refusals, readings, rulesets_custom,
     disputes, dispute_referees, dispute_texts, dispute_bundles, dispute_findings,
-    dispute_votes, notes, blocks, invitations, seeks, shuffled_decks, blind_choices, ratings,
+    dispute_votes, notes, blocks, invitations, challenges, seeks, shuffled_decks, blind_choices, ratings,
     ratings_reached,
     log_leaves, log_hashes, log_heads, log_cosignatures, log_time_stamps,
     log_damage, trail,
@@ -53,7 +53,7 @@ GRANT SELECT ON
     players, handles, tokens, webhooks, webhook_deliveries, games, game_seats, player_results, tables, table_seats,
     refusals, readings, rulesets_custom,
     disputes, dispute_referees, dispute_texts, dispute_bundles, dispute_findings,
-    dispute_votes, notes, blocks, invitations, seeks, shuffled_decks, blind_choices, ratings,
+    dispute_votes, notes, blocks, invitations, challenges, seeks, shuffled_decks, blind_choices, ratings,
     ratings_reached,
     log_leaves, log_hashes, log_heads, log_cosignatures, log_time_stamps,
     log_damage,
@@ -148,6 +148,10 @@ FROM PUBLIC;
 
 GRANT EXECUTE ON FUNCTION keep_block, delete_block, keep_invitation, end_invitation
 TO shithead_service;
+
+REVOKE ALL ON FUNCTION end_challenge, purge_challenges FROM PUBLIC;
+
+GRANT EXECUTE ON FUNCTION end_challenge, purge_challenges TO shithead_service;
 
 REVOKE ALL ON FUNCTION add_seek, renew_seek, renew_seeks, withdraw_seek, claim_seeks, purge_seeks FROM PUBLIC;
 

@@ -182,6 +182,10 @@ def _valid(scene: Scene, method: str, rule: str) -> Iterator[Input]:
         ("POST", "/v1/players/me/tokens"): {"name": "é" * 40, "scopes": ["read"]},
         ("PATCH", "/v1/players/me"): {"name": "é" * 40},
         ("PUT", "/v1/players/me/handle"): {"handle": "a-very-long-handle-1"},
+        ("POST", "/v1/challenges"): {
+            "player": str(scene.people["Bob"].id),
+            "ruleset": "shithead",
+        },
         ("POST", "/v1/seeks"): {"rulesets": [*catalogue()][:12], "seats": 4},
     }
     if (method, rule) in of_caller:

@@ -147,6 +147,12 @@ PROBLEMS: Mapping[str, ProblemType] = {
         "dispute of the caller. Waiting alone does not help. The limits are in `x-limits` of the "
         "API document.",
     ),
+    "challenge-over": _type(
+        HTTPStatus.CONFLICT,
+        "The challenge is over",
+        "Only an open challenge can be accepted, declined or withdrawn. `GET` of the challenge "
+        "shows how it ended.",
+    ),
     "handle-taken": _type(
         HTTPStatus.CONFLICT,
         "This handle is not free",

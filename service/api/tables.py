@@ -81,12 +81,13 @@ def open_table(call: Call) -> Response:
     def wanted() -> TableRequest:
         if "like" in body:
             return invitations.like(call.caller, call.by, body["like"])
-        return invitations.request(call.by, _request(body))
+        return invitations.request(call.by, request_of(body))
 
     return change_response(services().tables.open(call.by, wanted, call.repeat))
 
 
-def _request(body: Mapping[str, Any]) -> TableRequest:
+def request_of(body: Mapping[str, Any]) -> TableRequest:
+    """Return the request for a table that is described in full."""
     return TableRequest(
         ruleset=body["ruleset"],
         seats=tuple(body["seats"]),

@@ -19,6 +19,7 @@ from uuid import UUID
 
 from msgspec import Struct
 
+from schemas.challenges import ChallengeStatus
 from schemas.notices import NoticeType
 from service.application.access import visible
 from service.application.calls import Caller
@@ -55,6 +56,11 @@ LONGEST: Final = timedelta(days=1)
 
 MAX_MATCHED: Final = 50
 """Maximum number of a player's seeks whose match is announced, the newest first."""
+
+MAX_CHALLENGES: Final = 50
+"""Maximum number of challenges of a player, and by a player, that are announced."""
+
+_ANSWERED: Final = frozenset({ChallengeStatus.ACCEPTED, ChallengeStatus.DECLINED})
 
 MAX_TABLES: Final = 2000
 """Maximum number of tables whose folded state is retained in a process."""
@@ -172,6 +178,7 @@ class Notices:
             *self._of_tables(rows, records),
             *self._of_games(player, running, known.games, new=new, steady=last.keys()),
             *self._invitations(player),
+            *self._of_challenges(player, now),
             *self._of_disputes(player),
             *(self._to_judge(player) if wanted.referee else ()),
             *self._watched(caller, wanted),
@@ -265,6 +272,13 @@ class Notices:
         for one in self.directory.invitations(player):
             yield Notice(type=NoticeType.INVITED, id=one.table, version=one.version, once=True)
 
+    def _of_challenges(self, player: UUID, now: datetime) -> Iterator[Notice]:
+        for one in self.directory.challenges_of(player, now=now, limit=MAX_CHALLENGES):
+            yield _of_challenge(NoticeType.CHALLENGED, one.table)
+        for one in self.directory.challenges_by(player, limit=MAX_CHALLENGES):
+            if one.status in _ANSWERED and one.expires_at > now:
+                yield _of_challenge(NoticeType.CHALLENGE_ANSWERED, one.table)
+
     def _of_disputes(self, player: UUID) -> Iterator[Notice]:
         limit = format_time(self.world.now() + ENDING)
         for identity in self.directory.own_disputes(player):
@@ -293,6 +307,10 @@ def _hand_sealed(game: UUID, version: int, table: UUID, *, passing: bool = False
     return Notice(
         type=NoticeType.HAND_SEALED, id=game, version=version, table=table, passing=passing
     )
+
+
+def _of_challenge(kind: NoticeType, table: UUID) -> Notice:
+    return Notice(type=kind, id=table, version=1, table=table, once=True)
 
 
 def _of_dispute(record: DisputeRecord, player: str, limit: str) -> Iterator[Notice]:

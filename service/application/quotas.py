@@ -98,6 +98,14 @@ QUOTAS: Final[dict[QuotaKind, Bound]] = {
     QuotaKind.INVITATIONS: _bound(
         "player", 50, "invitations to open tables of the host, declined ones too", "invitations"
     ),
+    QuotaKind.CHALLENGES: _bound("player", 10, "open challenges of others", "challenges"),
+    QuotaKind.NEW_CHALLENGES: _bound(
+        "player", 100, "challenges of others", "challenges", seconds=DAY
+    ),
+    QuotaKind.CHALLENGES_OF_PAIR: _bound(
+        "player and other player", 1, "open challenges of that player", "challenges"
+    ),
+    QuotaKind.CHALLENGED: _bound("player", 50, "open challenges by others", "challenges"),
     QuotaKind.BLOCKS: _bound("player", 500, "blocked players", "blocks"),
     QuotaKind.SEEKS: _bound("player", 10, "open seeks", "seeks"),
     QuotaKind.NEW_SEEKS: _bound("player", 200, "seeks posted", "seeks", seconds=DAY),
@@ -132,9 +140,10 @@ def quota_of(
     *,
     now: datetime | None = None,
     game: UUID | None = None,
+    other: UUID | None = None,
     more: int = 1,
 ) -> Quota:
-    """Return the quota for `more` of a kind, with the time or the game that it depends on."""
+    """Return the quota for `more` of a kind, with what it depends on."""
     bound = QUOTAS[kind]
     return Quota(
         player=player,
@@ -142,6 +151,7 @@ def quota_of(
         most=bound.most - more + 1,
         since=now and now - timedelta(seconds=bound.seconds or 0),
         game=game,
+        other=other,
     )
 
 
@@ -153,6 +163,16 @@ def of_tables(host: UUID, now: datetime) -> tuple[Quota, ...]:
 def of_invitations(host: UUID, more: int) -> tuple[Quota, ...]:
     """Return the quota for so many more invitations to tables of a host."""
     return (quota_of(QuotaKind.INVITATIONS, host, more=more),) if more else ()
+
+
+def of_challenges(challenger: UUID, player: UUID, now: datetime) -> tuple[Quota, ...]:
+    """Return the quotas for one more challenge of a player by another."""
+    kinds = (QuotaKind.CHALLENGES, QuotaKind.NEW_CHALLENGES)
+    return (
+        *(quota_of(kind, challenger, now=now) for kind in kinds),
+        quota_of(QuotaKind.CHALLENGES_OF_PAIR, challenger, now=now, other=player),
+        quota_of(QuotaKind.CHALLENGED, player, now=now),
+    )
 
 
 def of_seeks(player: UUID, now: datetime) -> tuple[Quota, ...]:

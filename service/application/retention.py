@@ -28,7 +28,7 @@ BATCH: Final = 1000
 """Outbox rows that one call removes."""
 
 SEEKS: Final = timedelta(days=1)
-"""For how long a seek that is over is retained."""
+"""For how long a seek or a challenge that is over is retained."""
 
 
 _RETENTION: Final = "Retention"
@@ -138,6 +138,12 @@ class Purging:
     def seeks(self) -> int:
         """Delete a batch of seeks that are over; return its size, at most MANY."""
         return self._deleted(SEEKS, lambda before: self._directory.purge_seeks(ended_before=before))
+
+    def challenges(self) -> int:
+        """Delete a batch of challenges that are over; return its size, at most MANY."""
+        return self._deleted(
+            SEEKS, lambda before: self._directory.purge_challenges(expired_before=before)
+        )
 
     def handles(self) -> int:
         """Delete a batch of hashes of handles that are free again; return its size."""

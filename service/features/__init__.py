@@ -1,9 +1,9 @@
 """
 The features of the service, one literal tuple.
 
-`games`, `tables`, `seeks`, `disputes`, `statistics`, `players`, `handles`, `public_log`,
-`rulesets`, `webhooks` and `upkeep` declare those with work of their own; `sweeping` has parts of
-sweeps, `due_turns` the threads of games. The others stand in the tuple itself.
+`games`, `tables`, `challenges`, `seeks`, `disputes`, `statistics`, `players`, `handles`,
+`public_log`, `rulesets`, `webhooks` and `upkeep` declare those with work of their own; `sweeping`
+has parts of sweeps, `due_turns` the threads of games. The others stand in the tuple itself.
 """
 
 from __future__ import annotations
@@ -20,6 +20,7 @@ from service.application.quotas import MAX_STREAMS_OF_ADDRESS, MAX_STREAMS_OF_PL
 from service.application.ratings import LEAVES
 from service.application.retention import KEEP_REFUSALS, MANY, Purging
 from service.feature import Feature, Sweep
+from service.features.challenges import CHALLENGES
 from service.features.disputes import DISPUTES
 from service.features.games import GAMES
 from service.features.handles import HANDLES
@@ -59,6 +60,7 @@ FEATURES: Final = (
     WEBHOOKS,
     RULESETS,
     TABLES,
+    CHALLENGES,
     SEEKS,
     GAMES,
     Feature(

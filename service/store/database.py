@@ -435,6 +435,7 @@ def quota_values(quotas: Sequence[Quota]) -> list[dict[str, Any]]:
             "most": quota.most,
             "since": as_json(quota.since),
             "game": as_json(quota.game),
+            "other": as_json(quota.other),
         }
         for quota in quotas
     ]

@@ -8,6 +8,7 @@ from datetime import date, datetime
 from typing import Any, cast
 from uuid import UUID
 
+from service.store.challenges import ChallengeRepository
 from service.store.database import Database, Repository
 from service.store.disputes import DisputeRepository
 from service.store.games import GameRepository
@@ -256,6 +257,7 @@ class PlayerRepository(Repository):
 class Directory(
     PlayerRepository,
     HandleRepository,
+    ChallengeRepository,
     GameRepository,
     DisputeRepository,
     NoticeRepository,

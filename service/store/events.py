@@ -75,6 +75,10 @@ class QuotaKind(StrEnum):
     ALL_NOTES = "all_notes"  # of the player on all games
     INVITATIONS = "invitations"  # to open tables that the player hosts, also declined ones
     BLOCKS = "blocks"  # other players whom the player blocks
+    CHALLENGES = "challenges"  # by the player, and open at a time
+    NEW_CHALLENGES = "new_challenges"  # by the player since a time
+    CHALLENGES_OF_PAIR = "challenges_of_pair"  # by the player of one other, and open at a time
+    CHALLENGED = "challenged"  # of the player by others, and open at a time
     SEEKS = "seeks"  # of the player, and open at a time
     NEW_SEEKS = "new_seeks"  # posted by the player since a time
     READINGS = "readings"  # records of the player's reads of a game within an hour
@@ -86,8 +90,9 @@ class Quota(Struct, frozen=True, kw_only=True):
     player: UUID
     kind: QuotaKind
     most: int
-    since: datetime | None = None  # for NEW_ kinds: what began after it; for SEEKS the present
+    since: datetime | None = None  # for NEW_ kinds: what began after it; for open ones the present
     game: UUID | None = None  # for the notes on a game
+    other: UUID | None = None  # for CHALLENGES_OF_PAIR
 
 
 class SeeksClaim(Struct, frozen=True, kw_only=True):

@@ -56,11 +56,19 @@ class NewGameSummary(GameSummary):
     seats: list[SeatSummary]
 
 
+class ChallengeSummary(TypedDict):
+    """The player for whom a table is opened: a row of another table."""
+
+    player: str
+    expires_at: str
+
+
 class _TableColumns(TypedDict, total=False):
     invite_hash: str | None
     hand: int
     game_id: str | None
     invited: list[str]  # players whom the host of a new table invites: rows of another table
+    challenge: ChallengeSummary | None  # of a new table
     ready_since: str | None  # null: the table does not deal by itself now
 
 

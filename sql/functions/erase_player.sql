@@ -4,7 +4,7 @@
 -- player. The row is locked first, and a deal locks its players (hold_players) until its commit: if
 -- both happen at the same time, the second one is refused.
 --
--- The player's stored answers, notes, blocks, seeks, ratings, webhook and texts in disputes are deleted too,
+-- The player's stored answers, notes, blocks, seeks, challenges, ratings, webhook and texts in disputes are deleted too,
 -- and the invitations of the player and to the tables that the player hosts: nobody could withdraw
 -- these. The streams keep commitments to these texts, which reveal nothing without the salt.
 --
@@ -40,6 +40,7 @@ BEGIN
     DELETE FROM blocks b WHERE erase_player.player IN (b.player, b.blocked);
     DELETE FROM seeks s WHERE s.player_id = player;
     PERFORM erase_handles(player, at);
+    DELETE FROM challenges c WHERE erase_player.player IN (c.challenger, c.player);
     DELETE FROM tokens k WHERE k.player_id = player;
     DELETE FROM ratings r WHERE r.player_id = player;
     PERFORM delete_webhook(player);

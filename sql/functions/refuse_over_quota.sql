@@ -5,7 +5,8 @@
 --
 -- One kind, with its number and its reason, is one row of `service/application/quotas.py`.
 --
---   [{player, kind, most, since: null or time, game: null or the game of the notes}]
+--   [{player, kind, most, since: null or time, game: null or the game of the notes,
+--     other: null or the player who is challenged}]
 CREATE OR REPLACE FUNCTION refuse_over_quota(quotas jsonb) RETURNS void
 LANGUAGE plpgsql SET search_path = public, pg_temp
 AS $$
@@ -21,7 +22,7 @@ BEGIN
     -- Each count is a separate statement, to see what was committed while the lock was awaited.
     FOR quota IN
         SELECT q.* FROM jsonb_to_recordset(quotas) q (
-            player uuid, kind text, most integer, since timestamptz, game uuid
+            player uuid, kind text, most integer, since timestamptz, game uuid, other uuid
         )
     LOOP
         CASE quota.kind
@@ -74,6 +75,27 @@ BEGIN
                     SELECT count(*) FROM seeks k
                     WHERE k.player_id = quota.player AND k.ended_at IS NULL
                         AND k.expires_at > quota.since
+                );
+            WHEN 'challenges' THEN
+                taken := (
+                    SELECT count(*) FROM challenges c
+                    WHERE c.challenger = quota.player AND c.state = 'open' AND c.expires_at > quota.since
+                );
+            WHEN 'new_challenges' THEN
+                taken := (
+                    SELECT count(*) FROM challenges c
+                    WHERE c.challenger = quota.player AND c.created_at > quota.since
+                );
+            WHEN 'challenges_of_pair' THEN
+                taken := (
+                    SELECT count(*) FROM challenges c
+                    WHERE c.challenger = quota.player AND c.player = quota.other
+                        AND c.state = 'open' AND c.expires_at > quota.since
+                );
+            WHEN 'challenged' THEN  -- whoever blocks whom: the answer tells nothing about it
+                taken := (
+                    SELECT count(*) FROM challenges c
+                    WHERE c.player = quota.player AND c.state = 'open' AND c.expires_at > quota.since
                 );
             WHEN 'disputes' THEN
                 taken := (

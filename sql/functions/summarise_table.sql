@@ -2,7 +2,9 @@
 --
 -- The first append with a summary inserts the row; `seats` replaces all seats. New players of the
 -- seats, and the host, are locked (hold_players) against a concurrent purge_players. `invited` are the
--- players whom the host of a new table invites; an invitation ends with a seat, and with the table.
+-- players whom the host of a new table invites; an invitation ends with a seat, and with the table. `challenge` is
+-- {player, expires_at} of a table that is opened for a player: the seat accepts, the end of the table, or another
+-- holder of its seat, withdraws.
 CREATE OR REPLACE FUNCTION summarise_table(its_table uuid, reached integer, summary jsonb) RETURNS void
 LANGUAGE plpgsql SET search_path = public, pg_temp
 AS $$
@@ -41,14 +43,33 @@ BEGIN
     FROM jsonb_array_elements_text(fields -> 'invited') i
     ON CONFLICT ON CONSTRAINT invitations_pkey DO NOTHING;
 
+    IF fields ->> 'challenge' IS NOT NULL THEN
+        INSERT INTO challenges (table_id, challenger, player, state, created_at, expires_at)
+        VALUES (
+            its_table, (fields ->> 'host')::uuid, (fields -> 'challenge' ->> 'player')::uuid, 'open',
+            (fields ->> 'created_at')::timestamptz, (fields -> 'challenge' ->> 'expires_at')::timestamptz
+        );
+    END IF;
+
     IF fields ->> 'status' = 'closed' THEN
         DELETE FROM invitations i WHERE i.table_id = its_table;
+        UPDATE challenges c
+        SET closed = true, state = CASE c.state WHEN 'open' THEN 'withdrawn' ELSE c.state END
+        WHERE c.table_id = its_table;
     END IF;
 
     IF fields -> 'seats' IS NOT NULL THEN
         DELETE FROM invitations i
         USING jsonb_populate_recordset(NULL::table_seats, fields -> 'seats') r
         WHERE i.table_id = its_table AND i.player = r.player_id;
+        UPDATE challenges c SET state = 'accepted'
+        FROM jsonb_populate_recordset(NULL::table_seats, fields -> 'seats') r
+        WHERE c.table_id = its_table AND c.player = r.player_id AND c.state = 'open';
+        UPDATE challenges c SET state = 'withdrawn'
+        WHERE c.table_id = its_table AND c.state = 'open' AND NOT EXISTS (
+            SELECT FROM jsonb_populate_recordset(NULL::table_seats, fields -> 'seats') r
+            WHERE r.kind = 'open'
+        );
         PERFORM hold_players(ARRAY(
             SELECT r.player_id FROM jsonb_populate_recordset(NULL::table_seats, fields -> 'seats') r
             EXCEPT

@@ -56,6 +56,9 @@ deleted_invitations AS (
 deleted_seeks AS (
     DELETE FROM seeks s USING erasures e WHERE s.player_id = e.player_id
 ),
+deleted_challenges AS (
+    DELETE FROM challenges c USING erasures e WHERE e.player_id IN (c.challenger, c.player)
+),
 erased_handles AS (
     UPDATE handles h
     SET

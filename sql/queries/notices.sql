@@ -82,10 +82,16 @@ SELECT end_invitation($1::uuid, $2::uuid, $3::timestamptz)
 -- invitations_of: the open invitations of a player; only those that the player may see.
 --
 -- The newest of each host first, then the next of each: one host cannot push out those of others.
+-- Those of challenges are listed as challenges.
 -- $1 player, $2 table or null, $3 row limit, $4 number of rows before
 SELECT table_id, player, at, host, version, ruleset_id, public
 FROM open_invitations
-WHERE player = $1::uuid AND ($2::uuid IS NULL OR table_id = $2::uuid)
+WHERE player = $1::uuid AND CASE
+    WHEN $2::uuid IS NULL THEN table_id NOT IN (
+        SELECT c.table_id FROM challenges c WHERE c.player = $1::uuid
+    )
+    ELSE table_id = $2::uuid
+END
 ORDER BY row_number() OVER (PARTITION BY host ORDER BY at DESC, table_id), at DESC, table_id
 LIMIT $3::bigint OFFSET $4::bigint
 

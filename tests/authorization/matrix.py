@@ -99,6 +99,8 @@ BODIES: dict[str, Any] = {
     "POST /v1/tables/{table_id}/seats": {},
     "PATCH /v1/tables/{table_id}/seats/me": {"entropy": "commit"},
     "POST /v1/tables/{table_id}/games": {},
+    "POST /v1/challenges": {"player": "nobody-here", "ruleset": "shithead"},
+    "POST /v1/challenges/{table_id}/accept": {},
     "POST /v1/seeks": {"rulesets": ["shithead"], "seats": 5},
     "POST /v1/games/{game_id}/moves": {"type": "ready"},
     "POST /v1/games/{game_id}/entropy": {"value": "00" * 32},

@@ -233,6 +233,7 @@ def record(database_url: str) -> dict[str, Any]:
         _signed(recorder, people)
         _dispute(recorder, people, game)
         _further_problems(recorder, people)
+        _challenge(recorder, people)
         _seek(recorder, people["Bob"]["token"])
         _tokens(recorder, people)
         return recorder.recorded
@@ -328,6 +329,19 @@ def _seek(recorder: Recorder, token: str) -> None:
     recorder.done("POST", f"{path}/renew", {}, by=token)
     recorder.done("DELETE", path, by=token)
     recorder.refused("seek-over", "DELETE", path, by=token)
+
+
+def _challenge(recorder: Recorder, people: dict[str, Any]) -> None:
+    """Challenge a player by handle, who accepts, and then declines."""
+    ada, bob = people["Ada"]["token"], people["Bob"]["token"]
+    body = {"player": "ada-lovelace", "ruleset": "shithead", "visibility": "public"}
+    path = f"/v1/challenges/{recorder.done('POST', '/v1/challenges', body, by=bob)['id']}"
+    recorder.done("GET", "/v1/challenges", by=ada)
+    recorder.done("GET", path, by=ada)
+    recorder.done("POST", f"{path}/accept", {"entropy": "none", "key": None}, by=ada)
+    other = recorder.done("POST", "/v1/challenges", body, by=bob, keep=False)
+    recorder.done("DELETE", f"/v1/challenges/{other['id']}", by=ada)
+    recorder.refused("challenge-over", "DELETE", f"/v1/challenges/{other['id']}", by=ada)
 
 
 def _play(recorder: Recorder, people: dict[str, Any]) -> str:

@@ -22,6 +22,7 @@ from service.application.quotas import (
     MAX_TABLE_EVENTS,
     check_game_quota,
     check_table_quotas,
+    of_challenges,
     of_invitations,
     of_tables,
     quota_of,
@@ -29,6 +30,7 @@ from service.application.quotas import (
 from service.application.rulesets import Rulebook
 from service.application.tables.dealing import DealtHand, new_hand, table_append
 from service.application.tables.record import (
+    CHALLENGE_TERM,
     TABLES,
     TableRecord,
     TableRequest,
@@ -61,6 +63,7 @@ from service.store.events import (
     StreamAppend,
     StreamConflict,
 )
+from service.store.summaries import ChallengeSummary
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -230,6 +233,7 @@ class OpenTable(StreamCommand[NewStream, ChangedTable]):
             created_at=at,
             invite_hash=digest(invite) if invite else None,
             invited=wanted.invited,
+            challenge=self._challenge(wanted),
         )
         caller = Caller(player=self.host.id)
         table = table_json(record, caller, changes.names, games=(), dealt=dealt)
@@ -239,7 +243,17 @@ class OpenTable(StreamCommand[NewStream, ChangedTable]):
         answer = Answered(body=orjson.dumps(table), version=record.version)
         changed = ChangedTable(record=record, dealt=dealt, invited=wanted.invited)
         quotas = of_invitations(self.host.id, len(wanted.invited))
+        if wanted.challenged is not None:
+            now = changes.world.now()
+            quotas += of_challenges(self.host.id, wanted.challenged, now)
         return changes.accepted(self.host, append, changed, answer, quotas=quotas)
+
+    def _challenge(self, wanted: TableRequest) -> ChallengeSummary | None:
+        """Return the challenge for which the table is opened, None for any other table."""
+        if wanted.challenged is None:
+            return None
+        expires_at = format_time(self.changes.world.now() + CHALLENGE_TERM)
+        return ChallengeSummary(player=str(wanted.challenged), expires_at=expires_at)
 
     def _opened(self, wanted: TableRequest) -> TableOpened:
         """Return the first event; raises Refusal, at `/like` for a table like another one."""

@@ -29,7 +29,7 @@ from service.replay.sentences import said
 from service.rulesets.catalogue import Definition, OptionError
 from service.shx.canonical import parse_time
 from service.store.events import StreamKind
-from service.store.summaries import NewTableSummary, SeatSummary, TableSummary
+from service.store.summaries import ChallengeSummary, NewTableSummary, SeatSummary, TableSummary
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -71,6 +71,9 @@ TABLES: Final[Stream[TableRecord, TableEvent]] = Stream(
 """Tables as streams. `by` of an event, a seat or null, is always null: `data` names the player."""
 
 
+CHALLENGE_TERM: Final = timedelta(days=1)
+"""For how long a challenge is open."""
+
 NEXT_HAND: Final = timedelta(seconds=NEXT_HAND_SECONDS)
 """Time from the seal to the next hand, at a table that deals by itself."""
 
@@ -100,6 +103,7 @@ def new_table_summary(
     created_at: str,
     invite_hash: bytes | None,
     invited: Sequence[UUID] = (),
+    challenge: ChallengeSummary | None = None,
 ) -> NewTableSummary:
     """Return the whole row of a new table."""
     conditions = record.table.conditions
@@ -110,6 +114,7 @@ def new_table_summary(
         invite_hash=None if invite_hash is None else "\\x" + invite_hash.hex(),
         created_at=created_at,
         invited=[str(player) for player in invited],
+        challenge=challenge,
     )
 
 
@@ -140,6 +145,7 @@ class TableRequest:
     turn_limit: int | None
     deal: bool | Literal["always"]
     invited: tuple[UUID, ...] = ()
+    challenged: UUID | None = None  # the player for whom the table is opened, one of the invited
     is_like_another: bool = False  # made from another table, which the caller named
 
 

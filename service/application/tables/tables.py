@@ -11,6 +11,7 @@ from uuid import UUID
 import orjson
 from msgspec.structs import replace
 
+from schemas.challenges import ChallengeStatus
 from service.application.access import AccessLog, visible, visible_table
 from service.application.calls import (
     Answered,
@@ -251,11 +252,24 @@ class Tables:
 
         def events(record: TableRecord) -> Sequence[TableEvent]:
             may_join(self.directory, self.directory.table(identity), caller)
+            self._check_kept(identity, player.id)
             taken = seat_taken(record.table, player, seat, entropy=entropy, key=key)
             self._check_admitted(record.table, player)
             return [taken]
 
         return self._change(caller, player, identity, events, request, deals=True)
+
+    def _check_kept(self, identity: UUID, player: UUID) -> None:
+        """
+        Raise Refusal `forbidden` if the table was opened for another player, who has not come.
+
+        Once it was declined or has expired, nobody sits down: the table is being closed.
+        """
+        kept = self.directory.challenge(identity)
+        if kept is None or kept.status in (ChallengeStatus.ACCEPTED, ChallengeStatus.WITHDRAWN):
+            return
+        if kept.player != player or kept.status is not ChallengeStatus.OPEN:
+            raise Refusal("forbidden", said("request.seat_kept"))
 
     def _check_admitted(self, table: Table, player: RegisteredPlayer) -> None:
         """

@@ -98,9 +98,10 @@ ACTS: Final[dict[str, Callable[[Theft], bool]]] = {
         ("GET", "{game}"), ("GET", "/v1/tables?mine=true"), ("GET", f"{ME}/blocks"), ("GET", ME)
     ),
     "play the player's hands, whose answers show the hand; open, join and leave tables, "
-    "post seeks": every(
+    "challenge, post seeks": every(
         ("POST", "{game}/moves", {"type": "ready"}),
         ("POST", "/v1/tables", {"ruleset": "shithead", "seats": ["me", {"bot": "lowest"}]}),
+        ("POST", "/v1/challenges", {"player": "nobody-here", "ruleset": "shithead"}),
         ("POST", "/v1/seeks", {"rulesets": ["shithead"]}),
     ),
     "open disputes, state and vote in the player's name": every(

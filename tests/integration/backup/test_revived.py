@@ -110,6 +110,7 @@ def test_players_erased_after_the_backup_are_erased_again(
     assert ada.post("/v1/seeks", {"rulesets": ["leeds"], "seats": 2}).status_code == 201
     handle = {"handle": "unmistakable"}
     assert ada.call("PUT", "/v1/players/me/handle", json=handle).status_code == 200
+    assert bob.post("/v1/challenges", {"player": ada.id, "ruleset": "leeds"}).status_code == 201
     hook = {"url": "https://bots.example/"}
     assert ada.call("PUT", "/v1/players/me/webhook", json=hook).status_code == 200
     bob.table("open", invited=[ada.id])
@@ -119,7 +120,9 @@ def test_players_erased_after_the_backup_are_erased_again(
             " VALUES (%s, 'hand_sealed', gen_random_uuid(), 1, '{}', now())",
             (ada.id,),
         )
-    assert {"webhooks", "webhook_deliveries", "invitations", "handles"} < naming(database_url, ada)
+    assert {"webhooks", "webhook_deliveries", "invitations", "handles", "challenges"} < naming(
+        database_url, ada
+    )
     make_backup(run, database_url, keys, tmp_path / "b")
     assert ada.call("DELETE", "/v1/players/me").status_code == 204
     assert world.services.erasures.record() == 1

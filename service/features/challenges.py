@@ -1,0 +1,49 @@
+"""Challenges, and the sweep that closes the tables of those that are over."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Final
+from uuid import UUID
+
+from schemas.notices import NoticeType
+from service.api.challenges import challenges
+from service.application.quotas import bounds
+from service.application.retention import MANY, Purging
+from service.bootstrap import Services
+from service.feature import Feature, Sweep, Work
+from service.features.sweeping import HOUR, MINUTE, each, purge
+from service.store.events import QuotaKind
+
+
+def over(services: Services) -> Work:
+    """Close the tables of challenges that have expired or were declined."""
+
+    def found(*, limit: int) -> Sequence[UUID]:
+        return services.directory.challenges_to_close(now=services.world.now(), limit=limit)
+
+    return each(services.challenges.close, found)
+
+
+CHALLENGES: Final = Feature(
+    name="challenges",
+    operations=(challenges,),
+    sweeps=(
+        Sweep(name="challenges", period=5, seconds=1, rows=50, longest_pause=MINUTE, begin=over),
+        Sweep(
+            name="old challenges",
+            period=600,
+            seconds=1,
+            rows=MANY,
+            longest_pause=HOUR,
+            begin=purge("challenges", Purging.challenges),
+        ),
+    ),
+    notices=(NoticeType.CHALLENGED, NoticeType.CHALLENGE_ANSWERED),
+    quotas=bounds(
+        QuotaKind.CHALLENGES,
+        QuotaKind.NEW_CHALLENGES,
+        QuotaKind.CHALLENGES_OF_PAIR,
+        QuotaKind.CHALLENGED,
+    ),
+)
