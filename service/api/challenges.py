@@ -139,7 +139,7 @@ def end_challenge(call: Call, table_id: UUID) -> Response:
     """
     Decline an open challenge as the challenged player, or withdraw it as the challenger.
 
-    Its table is closed.
+    Its table is closed, and the other player is notified.
     """
     services().challenges.end(call.by, table_id)
     return private(Response(status=204))
