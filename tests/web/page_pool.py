@@ -27,6 +27,14 @@ try {
 """
 """A script with which a table shows every event at once, unless the test chose a pace."""
 
+COACHED: Final = """
+try {
+    const key = "shithead.coach";
+    localStorage.getItem(key) ?? localStorage.setItem(key, '{"hand":"-"}');
+} catch {}
+"""
+"""A script with which a player knows the game, so that no sheet is shown before the first hand."""
+
 UNDRAWN: Final = """
 const transparent = new CSSStyleSheet();
 transparent.replaceSync("html { opacity: 0 !important }");
@@ -41,18 +49,26 @@ counts as visible. Drawing takes a sixth of the processor time of all pages.
 
 
 def new_context(
-    browser: Browser, address: str, *, drawn: bool = False, paced: bool = False, **options: object
+    browser: Browser,
+    address: str,
+    *,
+    drawn: bool = False,
+    paced: bool = False,
+    novice: bool = False,
+    **options: object,
 ) -> BrowserContext:
     """
     Return a browser context for the service at `address`; the options are Playwright's.
 
     Its pages are drawn if `drawn`, and in a long run: no test compares pixels. They show every
-    event at once unless `paced`.
+    event at once unless `paced`, and the sheet of the coach if `novice`.
     """
     context = browser.new_context(base_url=address, **options)  # type: ignore[arg-type] # as given
     context.set_default_timeout(TIMEOUT)
     if not paced:
         context.add_init_script(PACELESS)
+    if not novice:
+        context.add_init_script(COACHED)
     if not (drawn or is_long()):
         context.add_init_script(f"{{ {UNDRAWN} }}")
     return context

@@ -131,6 +131,9 @@ def test_a_hand_is_played_in_a_browser_that_stores_nothing(visits: Visits, limit
     page.goto("/")
     expect(page.locator("#unstored")).to_contain_text("your player is lost when you close this tab")
     page.get_by_role("button", name="Play a hand now").click()
+    page.locator("[data-key=ready]").wait_for()
+    if limits == BLOCKED:  # nor is it stored that the player knows the game
+        page.get_by_role("button", name="I know the game").click()
     page.get_by_role("button", name="Ready").click()
     page.locator(TURN).first.wait_for()
     page.locator("#unstored").get_by_role("button", name="Close").click()

@@ -350,6 +350,7 @@ def test_without_storage_a_hand_is_shown_at_the_normal_pace(visits: Visits) -> N
     page = context.new_page()
     page.goto("/")
     page.get_by_role("button", name="Play a hand now").click()
+    page.get_by_role("button", name="I know the game").click()
     page.get_by_role("button", name="Ready").click()
     page.locator("#own.turn[aria-busy=false]").wait_for()
     move(page)
@@ -662,11 +663,82 @@ def test_pace_and_sounds_are_chosen_behind_one_button(visits: Visits) -> None:
     expect(page.locator("#sound")).to_be_checked()
 
 
-def test_a_first_hand_is_guided_by_hints_that_are_shown_once(visits: Visits) -> None:
-    page = seated(visits, "phone")
-    hint = page.locator("#say .hint")
-    expect(hint).to_contain_text("strong cards")
-    page.get_by_role("button", name="Ready").click()
-    page.locator("#own.turn[aria-busy=false]").wait_for()
-    expect(hint).not_to_contain_text("strong cards")
-    assert "exchange" in page.evaluate("localStorage.getItem('shithead.guide')")
+def coached(visits: Visits, size: str) -> tuple[Page, Client]:
+    """Return the page of a player's first hand."""
+    host = Client(port=int(visits.address.rpartition(":")[2]))
+    player = host.call("POST", "/v1/players", {"name": "Ada"}).json
+    host.token = player["token"]
+    game = open_table([host], ruleset="leeds", bots=("lowest",), window_seconds=0)
+    page = visits.open_as(
+        player, f"/play/{game}", page=visits.visitor(size, novice=True).new_page()
+    )
+    page.get_by_role("button", name="Deal").wait_for()
+    return page, host
+
+
+@pytest.mark.parametrize("size", ["phone", "desktop"])
+def test_a_coach_explains_the_first_hand_once(visits: Visits, size: str) -> None:
+    """Three steps with the special ranks, and tags, that the API names in `in_short`."""
+    page, host = coached(visits, size)
+    sheet = page.locator("dialog.coach")
+    expect(sheet.locator(".steps > li")).to_have_count(3)
+    short = host.get("/v1/rulesets/leeds")["in_short"]
+    expect(sheet.locator(".special > li")).to_have_count(
+        len(short["special"]) + bool(short["burning_set"])
+    )
+    assert page.evaluate(CUT_TEXTS, ".coach .steps p, .coach .does, .coach button") == []
+    assert faults_in_both_schemes(page) == []
+    sheet.get_by_role("button", name="Deal").click()
+    strong = {
+        one["rank"] for one in short["special"] if {"burns", "asks_anything"} & {*one["does"]}
+    }
+    held = "all => all.map((one) => [one.dataset.card[0], Boolean(one.querySelector('.tag'))])"
+    tagged = page.locator("#cards .card[data-own]").evaluate_all(held)
+    assert all(has for rank, has in tagged if rank in strong), tagged
+    plain = {one["rank"] for one in short["special"]}
+    assert not any(has for rank, has in tagged if rank not in plain), tagged
+    assert page.evaluate(CUT_TEXTS, "#cards .tag") == []
+    page.reload()
+    page.get_by_role("button", name="Ready").wait_for()
+    expect(sheet).to_have_count(0)
+    page.locator("[data-key=more]").click()
+    page.get_by_role("button", name="Help for beginners").click()
+    sheet.get_by_role("button", name="I know the game").click()
+    expect(page.locator("#cards .tag")).to_have_count(0)
+
+
+COACH = """async () => {
+    const script = document.querySelector("script[type=module][src*='table.js']").src;
+    const { sentence, acted } = await import(script.replace("table.js", "coach.js"));
+    const { hand } = JSON.parse(localStorage.getItem("shithead.coach"));
+    const seats = [{ seat: 0 }, { seat: 1 }];
+    const view = { id: hand, as: 0, status: "playing", turn: 1, seats, moves: [] };
+    const event = (type, data = {}) => ({ type, data: { seat: 1, ...data } });
+    const log = [event("cards_played", { zone: "hand" })];
+    const said = [];
+    const look = (more = {}) => said.push(sentence({ ...view, ...more }, log));
+    look();
+    log.push(event("pile_burned"));
+    look();
+    look();
+    acted();
+    look();
+    look({ turn: 0, moves: [{ type: "pick_up" }] });
+    acted();
+    log.push(event("pile_picked_up"), event("pile_burned"));
+    look();
+    log.push(event("cards_played", { zone: "down" }));
+    look();
+    look({ id: "another" });
+    return said;
+}"""
+
+
+def test_the_coach_says_each_first_thing_once(visits: Visits) -> None:
+    """It stays until the reader acts, and no other hand has it."""
+    page, _ = coached(visits, "phone")
+    nothing, burn, same, after, pick_up, then, blind, other = page.evaluate(COACH)
+    assert [nothing, after, then, other] == [""] * 4
+    assert burn == same and burn.startswith("Burned: ")
+    assert "takes the whole pile" in pick_up
+    assert "turned unseen" in blind

@@ -4,8 +4,8 @@
 
 import { demandText, moveInWords, seatName } from "./captions.js";
 import { brief, printed, rankOf, sorted, spelled } from "./cards.js";
+import { tagOf } from "./coach.js";
 import { find, h, showDialog } from "./dom.js";
-import { guide } from "./guide.js";
 import { listed, t } from "./i18n.js";
 import { chosenAfter, dependent, isListed, isPart, leading, listedMoves, needing, ownSeat, playOf, playable, rowsOf, stagedAfter } from "./moves.js";
 import { button, picture } from "./pictures.js";
@@ -174,11 +174,12 @@ function pickUp({ view, busy }, act) {
  *
  * @param {Shown} game
  * @param {string} failed the sentence on that card, if it was the reader's last action
+ * @param {string} said the sentence of the coach
  */
-export function hint(game, failed) {
+export function hint(game, failed, said) {
   const { view, choice, waiting } = game;
   if (waiting) return t("sent.waiting");
-  if (game.isBehind) return failed;
+  if (game.isBehind) return failed || said;
   const own = ownSeat(view);
   const mine = game.isMine;
   if (mine && choice.cards.length && isPart(view, choice.cards) && !isListed(view, choice.cards)) {
@@ -191,8 +192,7 @@ export function hint(game, failed) {
     const ranks = new Set(own?.hand.cards?.map(rankOf));
     return ranks.size === 1 ? t("hint.pass.only", { rank: printed([...ranks][0]) }) : t("hint.pass");
   }
-  const key = guide(view);
-  return key ? t(`guide.${key}`) : "";
+  return said;
 }
 
 /** Show the dialog for the face-up cards to pick up with the pile. @param {Extract<Api["Move"], {type: "pick_up"}>[]} moves @param {Api["GameView"]} view @param {Act} act */
@@ -230,6 +230,7 @@ export function slots(game, handlers) {
         label: t("own.up", { card: spelled(card), n: at + 1 }),
         pressed: chosen || staged.includes(card),
         onclick: () => handlers.press(staged.includes(card) ? [card] : view.status === "swapping" ? [card] : stack),
+        tag: tagOf(game, card),
       }),
     );
     const below = !down ? null
@@ -281,6 +282,7 @@ export function hand(game, handlers) {
       label: can.has(card) && view.status === "playing" ? t("own.fits", { card: spelled(card) }) : spelled(card),
       pressed: chosen,
       onclick: () => handlers.press([card]),
+      tag: tagOf(game, card),
     });
     element.setAttribute("data-own", card);
     return element;

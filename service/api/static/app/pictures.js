@@ -81,7 +81,7 @@ export function picture(card, more = {}) {
  *
  * @param {string | null} card null: face down
  * @param {{label?: string, class?: string, pressed?: boolean, key: string,
- *   onclick?: (event: Event) => void, disabled?: boolean}} more
+ *   onclick?: (event: Event) => void, disabled?: boolean, tag?: string}} more tag: a word on the card
  */
 export function button(card, more) {
   return h(
@@ -89,13 +89,13 @@ export function button(card, more) {
     {
       class: `card ${more.class ?? ""}`,
       translate: "no",
-      "aria-label": more.label ?? (card ? spelled(card) : t("card.down")),
+      "aria-label": [more.label ?? (card ? spelled(card) : t("card.down")), more.tag].filter(Boolean).join(", "),
       "aria-pressed": more.pressed === undefined ? null : String(more.pressed),
       "data-card": card ?? "",
       "data-key": more.key,
       disabled: more.disabled ? "" : null,
       onclick: more.onclick,
     },
-    [drawing(card ?? "")],
+    [drawing(card ?? ""), more.tag ? h("span", { class: "tag" }, [more.tag]) : null],
   );
 }

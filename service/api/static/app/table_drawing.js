@@ -4,6 +4,7 @@ import { identity, post } from "./api.js";
 import { middle, outcome, plaque, showSeats, sides, sizeClass } from "./board.js";
 import { caption, lastAction, lastFailure, marked, recentActions, resultText, seatName, stalemateText } from "./captions.js";
 import { asClock, secondsTo } from "./clock.js";
+import { offerCoach, sentence } from "./coach.js";
 import { nextDeal, nextText, playAgain } from "./company.js";
 import { announce, find, h, replace } from "./dom.js";
 import { detail, evening, ratingLine, share } from "./ending.js";
@@ -80,6 +81,7 @@ function createPage() {
     ]),
     h("aside", { id: "log", "aria-label": t("table.log") }),
   );
+  offerCoach(game, changed);
   listen(find("#cards"), game, handlers);
   find("#middle").addEventListener("click", (event) => {
     if (event.target instanceof Element && event.target.closest("[data-pile]")) showCards(t("pile.title"), game.view.pile);
@@ -119,7 +121,7 @@ export function render() {
   if (isPostponed) return;
   const focused = find("#own").contains(document.activeElement);
   const view = game.shown;
-  const seen = game.events.filter((event) => event.seq < view.version);
+  const seen = seenEvents();
   const own = ownSeat(view);
   const actionsFrom = (/** @type {number} */ seat, /** @type {number} */ from) => recentActions(seen.filter((event) => event.seq >= from), seat);
   const did = (/** @type {number} */ seat) => [actionsFrom(seat, since()), own ? actionsFrom(seat, game.earlierMove) : []].find((some) => some.length) ?? [];
@@ -157,6 +159,9 @@ export function render() {
   announceEvents(seen);
 }
 
+/** The events until the view that is shown. */
+const seenEvents = () => game.events.filter((event) => event.seq < game.shown.version);
+
 /** What happened last, in words. @param {Api["Event"][]} events */
 const lineOf = (events) => marked(lastAction(events, voice()), game.view.seats.map(seatName));
 
@@ -179,7 +184,7 @@ function ownStatus() {
   const own = ownSeat(view);
   const moment = pictured();
   const text = over() ? "" : situation(moment);
-  const said = over() || !own ? "" : hint(moment, failure(own.seat));
+  const said = over() || !own ? "" : hint(moment, failure(own.seat), sentence(game.shown, seenEvents()));
   const clock = own && view.clock && game.shown.turn === view.as ? h("span", { class: "clock", "data-clock": "" }) : null;
   const beside = clock && said && !game.waiting ? [clock, " "] : []; // a hint may stand in place of the sentence on the turn
   return [
@@ -199,7 +204,7 @@ function ownStatus() {
 }
 
 /** @param {number} seat @returns {string} the sentence on the hidden card that did not fit, if that was the seat's last action */
-const failure = (seat) => lastFailure(game.events.filter((event) => event.seq < game.shown.version), seat, voice());
+const failure = (seat) => lastFailure(seenEvents(), seat, voice());
 
 /** @param {Problem} problem */
 function refusalBox(problem) {

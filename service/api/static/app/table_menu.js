@@ -3,13 +3,14 @@
 import { get, identity } from "./api.js";
 import { spread } from "./board.js";
 import { seatName } from "./captions.js";
+import { help } from "./coach.js";
 import { block, others } from "./company.js";
 import { download, find, h, showDialog } from "./dom.js";
 import { t } from "./i18n.js";
 import { ownSeat } from "./moves.js";
 import { receiptsOf } from "./receipts.js";
 import { showRules } from "./rules_sheet.js";
-import { game, over } from "./table_state.js";
+import { changed, game, over } from "./table_state.js";
 import { act, attempt } from "./table_transport.js";
 
 /** Show "?" in the bar, which opens the rules in short. */
@@ -36,6 +37,7 @@ export function more() {
     h("div", { class: "menu" }, [
       item("pile.title", () => showCards(t("pile.title"), view.pile)),
       item("burned.title", () => showCards(t("burned.title"), view.burned)),
+      ownSeat(view) && !over() ? item("more.help", () => help(game, changed)) : null,
       item("more.rules", () => attempt(() => showRules(view.ruleset.id))),
       h("p", { class: "quiet keys" }, [t("more.keys")]),
       h("p", { class: "quiet" }, [t("more.signs")]),

@@ -3,10 +3,10 @@
 import { Problem, call, get, identity, idle, isUnsure, newest, post, problemWith, spread } from "./api.js";
 import { now } from "./clock.js";
 import { moveInWords } from "./captions.js";
+import { acted } from "./coach.js";
 import { connected } from "./connection.js";
 import { announce } from "./dom.js";
 import { ratingsOf } from "./ending.js";
-import { guided } from "./guide.js";
 import { t } from "./i18n.js";
 import { live } from "./live.js";
 import { ownSeat, turnedCard } from "./moves.js";
@@ -300,7 +300,7 @@ export async function act(move) {
   game.refusal = null;
   ask();
   catchUp();
-  guided(game.view);
+  acted();
   const { view } = game;
   const { id, version, status } = view;
   const slow = setTimeout(() => {
