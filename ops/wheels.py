@@ -39,6 +39,7 @@ COMMANDS = (
     *(
         "__main__",
         "audit",
+        "challenges",
         "collusion",
         "dispute",
         "play",

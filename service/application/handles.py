@@ -20,7 +20,7 @@ from service.replay.sentences import said
 from service.shx.canonical import format_time
 from service.store.directory import Directory
 from service.store.events import QuotaFull, QuotaKind
-from service.store.handles import KnownPlayer
+from service.store.handles import ListedPlayer
 
 CHANGED_EVERY: Final = timedelta(seconds=QUOTAS[QuotaKind.HANDLES].seconds or 0)
 """Time after a choice before the player may choose another handle."""
@@ -119,6 +119,6 @@ class Handles:
         return hmac.digest(key, b"handle " + skeleton(handle).encode(), "sha256")
 
 
-def people_json(people: Iterable[KnownPlayer]) -> list[dict[str, Any]]:
+def people_json(people: Iterable[ListedPlayer]) -> list[dict[str, Any]]:
     """Return players as JSON."""
     return [{"id": str(one.id), "name": one.name, "handle": one.handle} for one in people]

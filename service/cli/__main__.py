@@ -20,11 +20,13 @@ COMMANDS: Final[Mapping[str, str]] = {
     "audit": "service.cli.audit",
     "backup": "service.cli.backup",
     "bots": "service.cli.tables",
+    "challenges": "service.cli.challenges",
     "check": "service.cli.backup",
     "collusion": "service.cli.collusion",
     "dataset": "service.cli.simulate",
     "dispute": "service.cli.dispute",
     "dump": "service.cli.dump",
+    "handle": "service.cli.challenges",
     "logs": "service.cli.logs",
     "migrate": "service.cli.run",
     "monitor": "service.cli.public_log",
@@ -52,6 +54,7 @@ Try:
   shithead up                          run the service on this machine
   shithead play --with greedy          play a hand in the terminal
   shithead tables                      list the tables of the service
+  shithead challenges                  who challenges you
   shithead watch GAME                  watch a game as it is played
   shithead verify game.shx             is this log authentic and complete?
   shithead replay game.shx             go through a game, step by step

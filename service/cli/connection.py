@@ -186,6 +186,8 @@ _OPTIONS: Final = (
     (r"^/ruleset: ", "--ruleset: "),
     (r"^/seats/\d+/bot: ", "--with: "),
     (r"^/name: ", "--name "),
+    (r"^/handle: ", "HANDLE "),
+    (r"^/player: ", "--challenge: "),
     (r"^/receipt: ", ""),
     (r"GET /v1/rulesets lists them", "`shithead rulesets` lists them"),
     (r"GET /v1/bots lists them", "`shithead bots` lists them"),

@@ -85,6 +85,11 @@ VALID, CONTRADICTED, UNFINISHED = 0, 1, 2
     metavar="BOT|open",
     help="Another seat at a new table; can be repeated.  [default: greedy]",
 )
+@click.option(
+    "--challenge",
+    metavar="PLAYER",
+    help="Open the table for one player, by handle or id, who is asked to play.",
+)
 @click.option("--private", is_flag=True, help="Open a private table and print its invite.")
 @click.option("--invite", help="The invite of a private table.")
 @click.option(
@@ -147,8 +152,11 @@ def play(where: str | None, url: str, **options: Any) -> int:
     Examples:
       shithead play --with greedy --with lowest
       shithead play --keyed --ruleset leeds --with open --with open
+      shithead play --challenge ada-lovelace --ruleset leeds
       shithead play --keyed --auto lowest http://127.0.0.1:8080/v1/tables/ID
     """  # noqa: D301 - \b is click's mark for a block that keeps its lines
+    if where is not None and options["challenge"] is not None:
+        raise click.UsageError("--challenge opens a table: leave WHERE out")
     try:
         with errors_as_messages():
             place: Place | None = None
@@ -232,7 +240,7 @@ def _play(player: Player, place: Place | None, options: dict[str, Any]) -> int:
     table = player.sit(identity) if identity is not None else _opened(player, options)
     status, game = VALID, None
     for _ in range(options["hands"]):
-        game = player.next_game(table, after=None if game is None else str(game))
+        game = _next_game(player, table, game, options)
         status = max(
             status, _hand(player, game, options), key=(VALID, UNFINISHED, CONTRADICTED).index
         )
@@ -240,7 +248,20 @@ def _play(player: Player, place: Place | None, options: dict[str, Any]) -> int:
     return status
 
 
+def _next_game(player: Player, table: Table, game: UUID | None, options: dict[str, Any]) -> UUID:
+    """Return the next hand at a table; raises NoService if a challenge was not accepted."""
+    try:
+        return player.next_game(table, after=None if game is None else str(game))
+    except NotAnswered:
+        if options["challenge"] is None or game is not None:
+            raise
+        ended = player.api.get(f"/challenges/{table['id']}")["status"]
+        raise NoService(f"the challenge is over: {ended}") from None
+
+
 def _opened(player: Player, options: dict[str, Any]) -> Table:
+    if options["challenge"] is not None:
+        return _challenged(player, options)
     names = options["others"] or ("greedy",)
     others = [name if name == "open" else {"bot": name} for name in names]
     visibility = "private" if options["private"] else "public"
@@ -256,6 +277,16 @@ def _opened(player: Player, options: dict[str, Any]) -> Table:
         click.echo(
             f"waiting for players; they join with: shithead play {address}{invite}", err=True
         )
+    return table
+
+
+def _challenged(player: Player, options: dict[str, Any]) -> Table:
+    """Return the table that was opened for another player."""
+    visibility = "private" if options["private"] else "public"
+    more = {"bots": list(options["others"]), "visibility": visibility}
+    table = player.challenge(options["challenge"], options["ruleset"], **more)
+    click.echo(f"table: {player.api.url}/v1/tables/{table['id']}", err=True)
+    click.echo(f"waiting for {printable(options['challenge'])} to accept, for a day", err=True)
     return table
 
 

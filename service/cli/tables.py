@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final
 from uuid import UUID
@@ -15,6 +15,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+from service.cli.challenges import received
 from service.cli.connection import (
     api_of,
     errors_as_messages,
@@ -42,7 +43,7 @@ OWN_DISPUTES: Final = "/disputes?mine=true&limit=50"
 @click.option("--status", type=click.Choice(STATUSES), help="Only tables in this state.")
 @click.option("--ruleset", help="Only tables with this ruleset.")
 @click.option("--mine", is_flag=True, help="Only tables that you host or sit at.")
-@click.option("--json", "as_json", is_flag=True, help="Print disputes and tables as JSON.")
+@click.option("--json", "as_json", is_flag=True, help="Print all of it as JSON.")
 def tables(
     url: str,
     home: Path,
@@ -54,9 +55,9 @@ def tables(
     as_json: bool,
 ) -> None:
     """
-    List the disputes that concern you, then the tables of a service that you may see.
+    List the disputes that concern you, challenges of you, then the tables that you may see.
 
-    Both with the newest first; a dispute that is closed is left out.
+    The newest first; a dispute that is closed is left out.
 
     \b
       open     a seat is free
@@ -66,8 +67,8 @@ def tables(
 
     Below each table is the command to take a seat, watch the hand, or replay the last hand.
 
-    --json prints one object: `disputes` and `tables` as the API answers them, and `older`: whether
-    there are older tables than those.
+    --json prints one object: `disputes`, `challenges` and `tables` as the API answers them, and
+    `older`: whether there are older tables than those.
 
     Exit status: 0 listed, 2 no answer from the service, 64 invalid command line.
     """  # noqa: D301 - \b is click's mark for a block that keeps its lines
@@ -79,14 +80,25 @@ def tables(
         query += ["mine=true"] if mine else []
         page = player.api.get("/tables?" + "&".join(query))
         own = player.api.get(OWN_DISPUTES)["items"] if player.api.token else []
+        asked = player.challenges()["received"] if player.api.token else []
     found = [one for one in page["items"] if status or one["status"] != "closed"]
     if as_json:
-        answer = {"disputes": own, "tables": found, "older": page["next"] is not None}
+        answer = {
+            "disputes": own,
+            "challenges": asked,
+            "tables": found,
+            "older": page["next"] is not None,
+        }
         click.echo(json.dumps(answer, indent=1))
         return
-    for line in concerns(own, url, same_player()):
+    for line in (*concerns(own, url, same_player()), *received(asked, url, same_player())):
         click.echo(line)
-    if not found and page["next"]:
+    _print(found, url, older=page["next"] is not None)
+
+
+def _print(found: Sequence[Mapping[str, Any]], url: str, *, older: bool) -> None:
+    """Print tables, each with its command; `older`: whether there are others."""
+    if not found and older:
         click.echo(
             f"the newest {MAX_TABLES} tables are closed; `--status open` lists older open ones"
         )
@@ -97,7 +109,7 @@ def tables(
     console = Console(soft_wrap=True, highlight=False)
     for one in found:
         console.print(_listed(one, url, same_player()))
-    if page["next"]:
+    if older:
         click.echo(f"there are older tables than the newest {MAX_TABLES}")
 
 

@@ -260,6 +260,35 @@ class OwnInvitation(TypedDict):
     at: str
 
 
+class KnownPlayer(TypedDict):
+    """A player in a list; name and handle can be absent."""
+
+    id: str
+    name: str | None
+    handle: str | None
+
+
+class OwnChallenge(TypedDict):
+    """A challenge of the caller by another player, or by the caller; `id` is its table."""
+
+    id: str
+    challenger: KnownPlayer
+    player: KnownPlayer
+    status: Literal["open", "accepted", "declined", "withdrawn", "expired"]
+    ruleset: str
+    visibility: Literal["public", "private"]
+    created_at: str
+    expires_at: str
+
+
+class OwnChallenges(TypedDict):
+    """The challenges of the caller."""
+
+    received: list[OwnChallenge]
+    sent: list[OwnChallenge]
+    next: None
+
+
 class Reasons(TypedDict):
     """Why cards cannot be played together by the seat on turn; `rules` is empty if they can."""
 

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal
+from urllib.parse import quote
 from uuid import UUID
 
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
@@ -16,6 +17,8 @@ from service.client.answers import (
     Entropy,
     Event,
     GameView,
+    KnownPlayer,
+    OwnChallenges,
     OwnInvitation,
     OwnNotice,
     Table,
@@ -158,6 +161,51 @@ class Player:
         """
         found: list[OwnInvitation] = self.api.get("/players/me/invitations")["items"]
         return found
+
+    def choose_handle(self, handle: str) -> None:
+        """
+        Choose a handle, by which others find this player; at most once in 30 days.
+
+        Raises Refused if it is taken, or NotAnswered.
+        """
+        self.api.put("/players/me/handle", {"handle": handle})
+
+    def find(self, prefix: str) -> list[KnownPlayer]:
+        """Return the first players whose handles begin so; raises Refused or NotAnswered."""
+        found: list[KnownPlayer] = self.api.get(f"/handles?prefix={quote(prefix)}")["items"]
+        return found
+
+    def challenge(self, player: str, ruleset: str, **more: Any) -> Table:
+        """
+        Open a table for a player, named by handle or id, and return the table.
+
+        `more` are other fields of the request, such as `visibility="public"` or `bots=["greedy"]`.
+        The player accepts or declines within a day, which `notices` announces as
+        `challenge_answered`. Raises Refused or NotAnswered.
+        """
+        body = {"player": player, "ruleset": ruleset, **self._share(), **more}
+        return self._store_share(self.api.post("/challenges", body))
+
+    def challenges(self) -> OwnChallenges:
+        """
+        Return the open challenges of this player, and the newest ones by this player.
+
+        Raises Refused or NotAnswered.
+        """
+        found: OwnChallenges = self.api.get("/challenges")
+        return found
+
+    def accept(self, challenge: UUID) -> Table:
+        """Accept a challenge of this player; return the table; raises Refused or NotAnswered."""
+        return self._store_share(self.api.post(f"/challenges/{challenge}/accept", self._share()))
+
+    def decline(self, challenge: UUID) -> None:
+        """
+        Decline a challenge of this player, or withdraw one by this player.
+
+        Raises Refused or NotAnswered.
+        """
+        self.api.delete(f"/challenges/{challenge}")
 
     def block(self, player: UUID) -> None:
         """

@@ -12,7 +12,7 @@ from msgspec import Struct
 from service.store.database import Repository
 
 
-class KnownPlayer(Struct, frozen=True, kw_only=True):
+class ListedPlayer(Struct, frozen=True, kw_only=True):
     """A player in a list."""
 
     id: UUID
@@ -42,15 +42,15 @@ class HandleRepository(Repository):
         """Return the player with a handle, None if there is none."""
         return self._first(lambda row: cast("UUID", row[0]), "player_by_handle", handle)
 
-    def handles_with(self, prefix: str, *, limit: int) -> Sequence[KnownPlayer]:
+    def handles_with(self, prefix: str, *, limit: int) -> Sequence[ListedPlayer]:
         """Return players whose handles begin with a text, in order of these."""
         rows = self._database.fetch("handles_with", prefix, limit)
-        return [KnownPlayer(id=player, name=name, handle=handle) for player, name, handle in rows]
+        return [ListedPlayer(id=player, name=name, handle=handle) for player, name, handle in rows]
 
-    def known_players(self, players: Collection[UUID]) -> Sequence[KnownPlayer]:
+    def known_players(self, players: Collection[UUID]) -> Sequence[ListedPlayer]:
         """Return those of some players that exist, also erased ones, without an order."""
         rows = self._database.fetch("known_players", list(players)) if players else []
-        return [KnownPlayer(id=player, name=name, handle=handle) for player, name, handle in rows]
+        return [ListedPlayer(id=player, name=name, handle=handle) for player, name, handle in rows]
 
     def purge_handles(self, *, free_before: datetime) -> int:
         """Delete a batch of hashes that others can choose since a time; return its size."""

@@ -138,6 +138,42 @@ def test_a_newcomer_finds_tables_and_bots_and_watches_a_hand_to_its_end(
     assert "is the shithead. Out, in this order: " in watched.stdout
 
 
+def challenger(
+    service: Running, home: Path
+) -> tuple[threading.Thread, list[subprocess.CompletedProcess[str]]]:
+    """Challenge a player from the terminal; return the thread, and the list for its result."""
+    made = list[subprocess.CompletedProcess[str]]()
+    words = ("--auto", "lowest", "--challenge", "bob-noyce")
+    thread = threading.Thread(target=lambda: made.append(play(service, home, *words)))
+    thread.start()
+    return thread, made
+
+
+def test_a_player_challenges_another_who_accepts_and_then_declines(
+    service: Running, tmp_path: Path
+) -> None:
+    homes = {name: tmp_path / name for name in ("ada", "bob")}
+    ada, bob = (player(service, home, keyed=False) for home in homes.values())
+    assert command(service, homes["bob"], "handle").stdout.startswith("you have no handle")
+    assert command(service, homes["bob"], "handle", "bob-noyce").stdout == "bob-noyce\n"
+    assert command(service, homes["ada"], "handle", "--find", "bob").stdout == "Ada (bob-noyce)\n"
+    for answer in ("accept", "decline"):
+        wait, made = challenger(service, homes["ada"])
+        wait_for(lambda: bool(bob.challenges()["received"]), seconds=60)
+        listed = command(service, homes["bob"], "challenges").stdout.splitlines()
+        assert listed[0].startswith("challenge   Ada challenges you: shithead; until "), listed
+        [accept, decline] = [shlex.split(line.strip())[1:] for line in listed[1:3]]
+        chosen_words = [*accept, "--auto", "lowest"] if answer == "accept" else decline
+        answered = command(service, homes["bob"], *chosen_words)
+        assert answered.returncode == 0, answered.stderr
+        wait.join()
+        assert made[0].returncode == (0 if answer == "accept" else 2), made[0].stderr
+    assert "the challenge is over: declined" in made[0].stderr
+    sent = command(service, homes["ada"], "challenges").stdout
+    assert "to Ada (bob-noyce): shithead; declined" in sent
+    assert [one["status"] for one in ada.challenges()["sent"]] == ["declined", "accepted"]
+
+
 def test_two_keyed_players_who_exchanged_their_keys_reach_l3(
     service: Running, tmp_path: Path
 ) -> None:

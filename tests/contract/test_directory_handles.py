@@ -12,7 +12,7 @@ import pytest
 
 from service.store.directory import Directory
 from service.store.events import QuotaFull, StoreError
-from service.store.handles import KnownPlayer
+from service.store.handles import ListedPlayer
 from tests.streams import THEN, register, token_of
 
 MONTH, LONGER = timedelta(days=30), timedelta(days=91)
@@ -132,7 +132,7 @@ def test_a_search_finds_the_first_handles_with_a_beginning(directory: Directory)
         choose(directory, people[handle], handle)
     found = directory.handles_with("ann", limit=9)
     assert [one.handle for one in found] == ["ann", "ann-b", "anna"]
-    assert found[0] == KnownPlayer(id=people["ann"], name="Ann", handle="ann")
+    assert found[0] == ListedPlayer(id=people["ann"], name="Ann", handle="ann")
     assert [one.handle for one in directory.handles_with("ann", limit=2)] == ["ann", "ann-b"]
     assert list(directory.handles_with("zz", limit=9)) == []
     directory.erase(token_of(people["ann"]), THEN)
@@ -172,8 +172,8 @@ def test_several_players_are_read_at_once(directory: Directory) -> None:
     directory.erase(token_of(gone), THEN)
     found = {one.id: one for one in directory.known_players([ann, bob, gone, uuid4()])}
     assert found == {
-        ann: KnownPlayer(id=ann, name="Ann", handle="ann"),
-        bob: KnownPlayer(id=bob, name="Bob", handle=None),
-        gone: KnownPlayer(id=gone, name=None, handle=None),
+        ann: ListedPlayer(id=ann, name="Ann", handle="ann"),
+        bob: ListedPlayer(id=bob, name="Bob", handle=None),
+        gone: ListedPlayer(id=gone, name=None, handle=None),
     }
     assert list(directory.known_players([])) == []

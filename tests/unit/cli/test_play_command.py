@@ -253,6 +253,10 @@ class Listing:
         self.api = self
         self.page = {"items": [{"status": status} for status in statuses], "next": following}
         self.disputes = {"items": list(disputes), "next": None}
+        self.received = list[Any]()
+
+    def challenges(self) -> dict[str, Any]:
+        return {"received": self.received, "sent": [], "next": None}
 
     def get(self, path: str) -> dict[str, Any]:
         return self.disputes if path.startswith("/disputes?mine=true") else self.page
@@ -274,6 +278,24 @@ def test_the_disputes_of_the_player_are_listed_above_the_tables(
     assert out.count("you are a referee; your vote is awaited, until ") == 1
     assert "shithead dispute show http" in out
     assert "/v1/disputes/D" in out
+
+
+def test_challenges_of_the_player_are_listed_above_the_tables_with_both_answers(
+    shithead: Callable[..., CommandOutput], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """A name from the server stays within its line."""
+    listing = Listing([], None)
+    by = {"id": "A", "name": "Ada\u2028x", "handle": "ada"}
+    one = {"id": "T", "challenger": by, "player": by, "status": "open", "ruleset": "leeds"}
+    times = {"created_at": "", "expires_at": "2026-03-04T12:00:00.000000Z"}
+    listing.received.append({**one, **times, "visibility": "private"})
+    monkeypatch.setattr("service.cli.tables.known_player", lambda *_: listing)
+    _, out, _ = shithead("tables", "--home", tmp_path, "--url", "http://h")
+    assert out.splitlines()[:3] == [
+        "challenge   Ada\ufffdx (ada) challenges you: leeds, private; until 2026-03-04 12:00 UTC",
+        f"  shithead play http://h/v1/tables/T --home {tmp_path}",
+        f"  shithead challenges --decline T --url http://h --home {tmp_path}",
+    ]
 
 
 def test_a_page_of_closed_tables_is_not_reported_as_no_tables(

@@ -38,6 +38,8 @@ READING = (
 
 CALLING = (
     ("tables",),
+    ("challenges",),
+    ("handle", "--find", "ada"),
     ("bots",),
     ("watch", ID),
     ("replay", ID),
