@@ -22,6 +22,7 @@ from tests.web.test_table import (
     LONG_HAND,
     PICK_UP,
     STRIP,
+    TURN,
     call,
     seated,
     take_turn,
@@ -392,6 +393,76 @@ def test_a_double_click_plays_a_card_once(visits: Visits) -> None:
         assert [one["data"].get("cards") for one in actions] == [[alone[0]]]
 
 
+CUT_WORDS = """() => [...document.querySelectorAll("#table *")].filter((one) => {
+    const isText = [...one.childNodes].some((node) => node.nodeType === 3 && node.data.trim());
+    const hidden = ".unseen, svg, details:not([open]) > :not(summary)";
+    if (!isText || one.closest(hidden) || !one.checkVisibility({ visibilityProperty: true })) {
+        return false;
+    }
+    const range = document.createRange();
+    range.selectNodeContents(one);
+    const text = range.getBoundingClientRect();
+    if (text.left < -1 || text.right > innerWidth + 1) return true;
+    for (let around = one; around.id !== "table"; around = around.parentElement) {
+        const { overflowX, overflowY } = getComputedStyle(around);
+        if (/auto|scroll/.test(overflowX + overflowY)) return false;  // it can be read by scrolling
+        const box = around.getBoundingClientRect();
+        const wide = text.right > box.right + 1.5 || text.left < box.left - 1.5;
+        const high = text.bottom > box.bottom + 2 || text.top < box.top - 2;
+        if ((overflowX !== "visible" && wide) || (overflowY !== "visible" && high)) return true;
+    }
+    return false;
+}).map((one) => `${one.className || one.tagName}: ${one.textContent.slice(0, 60)}`)"""
+"""The texts of a table that are cut off, by the window or by an element that does not scroll."""
+
+ZOOMED: Final = ((360, 740), (180, 370), (640, 400))
+"""A phone, the same at a zoom of 200 %, and a desktop of 1280 × 800 at 200 %."""
+
+
+def test_a_whole_hand_is_played_without_a_cut_text(visits: Visits) -> None:
+    """On a phone, and at a zoom of 200 %, where every third turn is played."""
+    page = seated(visits, "phone", page=visits.visitor("phone").new_page())
+    player = page.evaluate("JSON.parse(localStorage.getItem('shithead.player'))")
+    assert player["name"] == "Guest"
+    goes_on, turns = True, 0
+
+    def cut() -> list[str]:
+        found = []
+        for width, height in ZOOMED:
+            page.set_viewport_size({"width": width, "height": height})
+            found += [f"{width}: {one}" for one in page.evaluate(CUT_WORDS)]
+        width, height = ZOOMED[turns % len(ZOOMED)]
+        page.set_viewport_size({"width": width, "height": height})
+        return found
+
+    assert cut() == []
+    page.get_by_role("button", name="Ready").click()
+    while goes_on:
+        page.locator(TURN).first.wait_for()
+        assert cut() == [], turns
+        goes_on = take_turn(page)
+        turns += 1
+    assert cut() == [], "at the end"
+    page.locator("[data-key=next]").click()
+    page.get_by_role("button", name="Ready").wait_for()
+
+
+def test_the_notice_about_storage_lies_above_the_table(visits: Visits) -> None:
+    context = visits.visitor("phone")
+    context.add_init_script(BLOCKED)
+    page = context.new_page()
+    page.goto("/")
+    page.get_by_role("button", name="Play a hand now").click()
+    page.get_by_role("button", name="I know the game").click()
+    box = "(css) => document.querySelector(css).getBoundingClientRect().toJSON()"
+    notice, felt, own = (page.evaluate(box, css) for css in ("#unstored", "#felt", "#own"))
+    assert notice["bottom"] <= felt["top"] + 1
+    assert own["bottom"] <= 740 + 1, "the buttons stay in the window"
+    page.locator("#unstored").get_by_role("button", name="Close").click()
+    expect(page.locator("#unstored")).to_have_count(0)
+    assert page.evaluate(box, "#own")["bottom"] == pytest.approx(740, abs=12)
+
+
 def own_actions(host: Client, game: str, seat: int) -> list[dict[str, Any]]:
     """Return what a seat played and picked up, in order."""
     log = host.get(f"/v1/games/{game}/events")["items"]
@@ -686,7 +757,10 @@ def test_a_coach_explains_the_first_hand_once(visits: Visits, size: str) -> None
     expect(sheet.locator(".special > li")).to_have_count(
         len(short["special"]) + bool(short["burning_set"])
     )
-    assert page.evaluate(CUT_TEXTS, ".coach .steps p, .coach .does, .coach button") == []
+    assert (
+        page.evaluate(CUT_TEXTS, ".coach .drawn, .coach .steps p, .coach .does, .coach button")
+        == []
+    )
     assert faults_in_both_schemes(page) == []
     sheet.get_by_role("button", name="Deal").click()
     strong = {

@@ -55,7 +55,7 @@ const arrow = () => h("span", { class: "arrow", "aria-hidden": "true" }, ["→"]
 
 /** The drawing and the words of each step. @param {Api["Ruleset"]} ruleset @returns {[any[], any][]} */
 function steps({ in_short: short }) {
-  const fan = (/** @type {any[]} */ cards) => h("span", { class: "fan" }, cards);
+  const fan = (/** @type {any[]} */ cards) => h("span", { class: "some" }, cards);
   const special = short?.special ?? [];
   const rows = special.map(({ rank, does }) => h("li", null, [
     ...faces(rank === "X" ? "X1" : `${rank}h`),

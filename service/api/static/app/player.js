@@ -87,6 +87,7 @@ function showUnstored() {
   const close = () => {
     write(UNSTORED, "seen");
     notice.remove();
+    dispatchEvent(new Event("resize")); // a page may have more room
   };
   const notice = h("div", { class: "notice lost", role: "status", id: "unstored" }, [
     h("p", null, [t("account.unstored")]),

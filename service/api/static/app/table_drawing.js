@@ -277,7 +277,8 @@ function showNotices() {
     ...[game.trouble, ...game.warnings].filter(Boolean).map((text) => h("p", { class: "notice warning", role: "alert" }, [text])),
   );
   // The table below is as much lower: its actions stay in the window.
-  root.style.setProperty("--notices", place.firstChild ? `${place.offsetHeight}px` : "0px");
+  const above = document.getElementById("unstored")?.offsetHeight ?? 0;
+  root.style.setProperty("--notices", `${above + (place.firstChild ? place.offsetHeight : 0)}px`);
 }
 
 /** What a restore means for this hand, in words; "" without one. */
