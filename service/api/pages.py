@@ -223,6 +223,12 @@ def _court_page(title: str, preview: Preview, dispute: UUID | None = None) -> Re
     )
 
 
+@pages.get("/account")
+def account() -> Response:
+    """Show the reader's own player: devices, programs, webhook and erasure."""
+    return html_page("account.html", policy=SCRIPT_POLICY)
+
+
 @pages.get("/ratings")
 def ratings() -> Response:
     """Show the ratings of players and bots, by ruleset."""

@@ -38,7 +38,7 @@ ANY_ID = "00000000-0000-4000-8000-000000000000"
 UNKNOWN = tuple(f"/{page}/{ANY_ID}" for page in ("play", "replay", "disputes"))
 """Pages that are sent with 404: their script may have the token of a player who sees more."""
 
-APPS = ("/", "/disputes", "/disputes/new", "/statistics", "/ratings")
+APPS = ("/", "/account", "/disputes", "/disputes/new", "/statistics", "/ratings")
 PAGES = (*APPS, *TEXTS, "/docs")
 STYLES = {path.name: path.read_text("utf-8") for path in FOLDER.rglob("*.css")}
 

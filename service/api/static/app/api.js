@@ -77,7 +77,7 @@ export function headers(more) {
   const found = { ...more };
   if (isSandboxed) return found; // it shows public hands only, and the server lets it send nothing else
   const player = identity();
-  if (player) found["Authorization"] = `Bearer ${player.token}`;
+  if (player) found["Authorization"] ??= `Bearer ${player.token}`;
   const secret = invite();
   if (secret) found["Shithead-Invite"] = secret;
   return found;

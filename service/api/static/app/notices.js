@@ -114,6 +114,7 @@ async function lead() {
     for (; identity(); reading = new AbortController()) await read(reading.signal);
   } catch (problem) {
     if (!(problem instanceof Problem)) throw problem;
+    if (problem.status === 401) dispatchEvent(new Event("token-ended"));
   } finally {
     turns.clear();
     tellTurns();

@@ -9,7 +9,7 @@ import "./connection.js";
 import { download, find, h, replace, showDialog } from "./dom.js";
 import "./elsewhere.js";
 import { canSign, setSigning, signing } from "./signing.js";
-import { isLasting, read, readJson, write } from "./storage.js";
+import { isLasting, read, readJson, remove, write } from "./storage.js";
 import { t } from "./i18n.js";
 import { fits, guestName } from "./names.js";
 
@@ -61,6 +61,12 @@ export async function ensurePlayer() {
 /** Forget the player and show a notice if the server rejects the token; the pages work without a player. */
 export async function checkPlayer() {
   showUnstored();
+  addEventListener("token-ended", checkPresent);
+  addEventListener("storage", ({ key }) => key === FORMER && !identity() && readJson(FORMER)?.lost && lose(readJson(FORMER))); // in another tab
+  await checkPresent();
+}
+
+async function checkPresent() {
   const known = identity();
   if (!known) {
     const former = readJson(FORMER);
@@ -74,11 +80,22 @@ export async function checkPlayer() {
   } catch (problem) {
     if (!(problem instanceof Problem)) throw problem;
     if (problem.status !== 401) return; // the next calls of the page report it
-    write(FORMER, JSON.stringify({ ...known, lost: true }));
     setIdentity(null);
-    showAccount();
-    showLost(known);
+    write(FORMER, JSON.stringify({ ...known, lost: true }));
+    lose(known);
   }
+}
+
+/** Show at once, also in the middle of a hand, that this browser only watches from now on. @param {import("./api.js").Identity} former */
+function lose(former) {
+  showAccount();
+  showLost(former);
+}
+
+/** Forget an erased player: neither token nor code lead back. */
+export function forget() {
+  setIdentity(null);
+  for (const key of [FORMER, NAME, ASKED]) remove(key);
 }
 
 /** Show that the player lasts only as long as the tab, if this browser stores nothing, until the reader closes it. */
@@ -117,12 +134,13 @@ export function askToSave() {
 
 /** Show why this browser has lost its player, and how to continue. @param {import("./api.js").Identity} former */
 function showLost({ name, recovery: code }) {
+  if (document.getElementById("lost")) return;
   const fault = h("p", { class: "fault", role: "alert" });
   const close = () => {
     write(FORMER, JSON.stringify({ name, recovery: code }));
     notice.remove();
   };
-  const notice = h("div", { class: "notice lost", role: "status" }, [
+  const notice = h("div", { class: "notice lost", role: "status", id: "lost" }, [
     h("p", null, [t("account.lost", { name })]),
     fault,
     h("p", { class: "buttons" }, [
@@ -151,13 +169,14 @@ export function showAccount() {
   button.hidden = false;
 }
 
-function openDialog() {
+export function openDialog() {
   const player = identity();
   const fault = h("p", { class: "fault", role: "alert" });
   const own = player ? playerFields(player, fault) : null;
   const dialog = h("dialog", { class: "panel", "aria-labelledby": "account-title" }, [
     h("h2", { id: "account-title" }, [t("account.title")]),
     ...(own ? own.fields : [h("p", null, [t("account.new")]), nameField(fault)]),
+    player ? h("p", null, [h("a", { href: "/account" }, [t("account.more")])]) : null,
     signingBox(),
     player ? blocksField((work) => attempt(fault, work)) : null,
     h("details", null, [h("summary", null, [t("account.recover")]), ...recoveryField(fault)]),
@@ -244,7 +263,7 @@ function playerFields(player, fault) {
 }
 
 /** Save a recovery code as a file. @param {string} name @param {string} recovery */
-const saveCode = (name, recovery) =>
+export const saveCode = (name, recovery) =>
   download(new Blob([`${location.origin}\n${name}\n${recovery}\n`], { type: "text/plain" }), "shithead-recovery.txt");
 
 /** A recovery code that others in the room do not read, with buttons to show, copy and save it. @param {string} name @param {string} recovery */
@@ -282,5 +301,5 @@ function leave() {
 function recoveryField(fault) {
   const code = field(t("account.recovery"), { autocomplete: "off", spellcheck: "false" });
   const value = () => code.querySelector("input")?.value.trim() ?? "";
-  return [code, h("p", null, [h("button", { onclick: () => attempt(fault, () => recover(value())) }, [t("account.recover.do")])])];
+  return [h("p", { class: "quiet" }, [t("account.recover.ends")]), code, h("p", null, [h("button", { onclick: () => attempt(fault, () => recover(value())) }, [t("account.recover.do")])])];
 }
