@@ -418,9 +418,9 @@ def test_the_site_can_be_installed_and_starts_at_the_lobby(world: World) -> None
 
 
 def test_every_size_of_text_is_one_of_the_scale() -> None:
-    """Sizes relative to a text around are allowed, and those of plots in pixels."""
+    """Sizes relative to a text around or to a card are allowed, and those of plots in pixels."""
     [sizes] = re.findall(r"The only sizes of text.*?\n\}", STYLES["style.css"], re.DOTALL)
-    scale = set(re.findall(r"--(\w+): [^;]*;", sizes))
+    scale = set(re.findall(r"--(\w+): [^;]*;", sizes)) | {"w"}
     for name, text in STYLES.items():
         for size in re.findall(r"font-size: ([^;}]+)", text):
             used = re.findall(r"var\(--(\w+)\)", size)
