@@ -53,7 +53,7 @@ class Call(Struct, kw_only=True):
     work: Work | None = None
     query: Mapping[str, Any] = field(default_factory=lambda: MappingProxyType({}))
     raw_body: bytes | None = None
-    seat: Seat | None = None  # of a move, found before its body is read
+    seat: Seat | None = None  # of the caller of a move, found before its body is read
     body: Any = None
     answer: Response | None = None
     problem: str | None = None

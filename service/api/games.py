@@ -198,6 +198,7 @@ def entropy(call: Call, game_id: UUID) -> Response:
             game_id,
             commit=call.body.get("commit"),
             value=call.body.get("value"),
+            seat=call.seat,
             request=call.repeat,
         )
     )
@@ -230,7 +231,7 @@ def lost_move(call: Call, game_id: UUID) -> Response:
     """
     return change_response(
         services().lost_moves.hand_in(
-            call.caller, game_id, call.body["receipt"], request=call.repeat
+            call.caller, game_id, call.body["receipt"], seat=call.seat, request=call.repeat
         )
     )
 

@@ -408,3 +408,6 @@ def test_the_list_is_bounded_and_expires(
     assert 0 < client.ttl("shithead.due") <= due_games.KEPT_SECONDS
     assert 0 < client.pttl("shithead.due.job") <= due_games.WAITING_MS
     assert 0 < client.pttl(f"shithead.due.{game}") <= due_games.LEASE_MS
+    other = uuid4()
+    assert due.lease(other)
+    assert 0 < client.pttl(f"shithead.due.{other}") <= due_games.LEASE_MS

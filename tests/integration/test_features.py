@@ -143,12 +143,15 @@ ROLES = {MAIN_QUEUE: "worker"}
 """The process of a queue, if its name is another."""
 
 
+GLOSSARY = "ops/glossary.md"
+
 WATCHED = "ops/runbook.md ops/monitoring/alerts.yaml ops/monitoring/dashboard.json"
 """What names a metric: a page of the runbook, an alert or a panel."""
 
 
 def operated_by(feature: Feature) -> Iterator[tuple[str, str]]:
     """Yield the files written by hand that have to name a part of a feature, each with the text."""
+    yield GLOSSARY, f"| {feature.name.removesuffix('s')} |"
     for operation in weights_of((feature,)):
         yield "service/api/examples.json", f'"{operation}"'
     for role in {ROLES.get(job.kind.queue, job.kind.queue) for job in feature.jobs}:
@@ -171,12 +174,13 @@ def operated_by(feature: Feature) -> Iterator[tuple[str, str]]:
 
 
 def test_what_is_written_by_hand_names_every_part_of_every_feature() -> None:
-    """Compose, Kubernetes, systemd, runbook, specification, privileges, schema and Citus."""
+    """Also the glossary, Compose, Kubernetes, systemd, specification, privileges and Citus."""
     wanted = {one for feature in FEATURES for one in operated_by(feature)}
     files = {
         names: "".join((ROOT / name).read_text("utf-8") for name in names.split())
         for names, _ in wanted
     }
+    files[GLOSSARY] = files[GLOSSARY].replace(", ", " | ")  # a row can have several words
     assert [one for one in sorted(wanted) if one[1] not in files[one[0]]] == []
 
 

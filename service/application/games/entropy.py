@@ -36,28 +36,26 @@ class EntropyCalls:
         *,
         commit: str | None,
         value: str | None,
+        seat: Seat | None = None,
         request: Idempotency | None = None,
     ) -> Answered:
         """
         Commit to the caller's entropy or reveal it; return the new events and the view after them.
 
-        The last reveal triggers the deal.
+        The last reveal triggers the deal. `seat` is that of the caller, if it was found already.
 
         Raises Refusal `not-found`, `not-seated`, `game-over`, `entropy-refused`, and those of
         `Handler.handle`.
         """
 
-        def decision(entry: GameEntry) -> tuple[Event, ...]:
-            seat = entry.seat_of(caller.player)
-            if seat is None:
-                raise Refusal("not-seated", said("request.not_seated"))
+        def decision(entry: GameEntry, seat: Seat) -> tuple[Event, ...]:
             if entry.record.sealed:
                 raise Refusal("game-over", said("refused.over"))
             if value is not None:
                 return (_revealed(entry, seat, value),)
             return (_committed(entry.record.game, seat, commit or ""),)
 
-        return self._moves.change(caller, game, decision, request)
+        return self._moves.change(caller, game, decision, request, seat=seat)
 
 
 def missing_entropy(game: Game) -> GameAborted:

@@ -41,28 +41,33 @@ class LostMoves:
     restores: Callable[[], Sequence[Restore]]  # declared ones, oldest first
 
     def hand_in(
-        self, caller: Caller, game: UUID, text: str, *, request: Idempotency | None = None
+        self,
+        caller: Caller,
+        game: UUID,
+        text: str,
+        *,
+        seat: Seat | None = None,
+        request: Idempotency | None = None,
     ) -> Answered:
         """
         End a game with the receipt of the caller; return what a move returns.
 
         Once the caller's seat has moved after the restore, its receipt ends nothing: a player who
-        sees a loss coming has no receipt in reserve.
+        sees a loss coming has no receipt in reserve. `seat` is that of the caller, if it was found.
 
         Raises Refusal `not-found`, `not-seated`, `invalid-body` unless this server signed a receipt
         of this game, `game-over`, `not-lost`, and those of `Handler.handle`.
         """
         _, receipt = handed_in(text, game, tuple(self.server_keys()))
 
-        def decision(entry: GameEntry) -> tuple[Event, ...]:
+        def decision(entry: GameEntry, seat: Seat) -> tuple[Event, ...]:
             if entry.record.sealed:
                 raise Refusal("game-over", OVER)
-            seat = entry.seat_of(caller.player)
             with work(entry.record.version):
                 self.check(receipt, seat=seat)
             return (GameAborted(cause=AbortCause.OPERATOR, seat=None),)
 
-        return self.moves.change(caller, game, decision, request)
+        return self.moves.change(caller, game, decision, request, seat=seat)
 
     def check(self, receipt: Receipt, *, seat: Seat | None = None) -> None:
         """

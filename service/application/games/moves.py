@@ -262,14 +262,23 @@ class Moves:
                 raise self._recorded(refused) from None
 
     def change(
-        self, caller: Caller, game: UUID, decision: Decision, request: Idempotency | None
+        self,
+        caller: Caller,
+        game: UUID,
+        decision: Callable[[GameEntry, Seat], tuple[Event, ...]],
+        request: Idempotency | None,
+        *,
+        seat: Seat | None = None,
     ) -> Answered:
         """
-        Carry out a decision of the caller's seat that is not a move.
+        Carry out a decision of the caller's seat that is not a move; `seat` as for a move.
 
         Raises Refusal `not-found`, `not-seated`, and those of `decision` and `Handler.handle`.
         """
-        return self._carried_out(caller, game, self.seat_of(caller, game), decision, request, None)
+        own = self.seat_of(caller, game) if seat is None else seat
+        return self._carried_out(
+            caller, game, own, lambda entry: decision(entry, own), request, None
+        )
 
     def abort(self, game: UUID) -> None:
         """

@@ -5,9 +5,12 @@ from __future__ import annotations
 import time
 from datetime import UTC, datetime, timedelta
 from typing import Any
+from uuid import UUID
 
 import pytest
 
+from service.application.calls import Caller
+from service.application.games.moves import Moves
 from service.shx.receipts import issue_receipt
 from service.shx.tlog.notes import NoteSigner
 from tests.worlds.api_world import Answer, Person
@@ -89,6 +92,28 @@ def test_entropy_that_a_page_gives_by_itself_accepts_nothing(ada: Person) -> Non
     restore(ada)
     assert ada.post(f"{game}/entropy", {"value": "ab" * 32}).status_code == 201
     assert hand_in(ada, game, lost).status_code == 201
+
+
+def test_each_call_of_a_seat_finds_it_once(ada: Person, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Before the body is read; the call passes it on."""
+    game = f"/v1/games/{ada.table({'bot': 'lowest'}, entropy='value')['game']}"
+    lost = lost_receipt(ada, game)
+    restore(ada)
+    found, seat_of = list[str](), Moves.seat_of
+
+    def counted(self: Moves, caller: Caller, of: UUID) -> int:
+        found.append(path)
+        return seat_of(self, caller, of)
+
+    monkeypatch.setattr(Moves, "seat_of", counted)
+    bodies = {
+        "entropy": {"value": "ab" * 32},
+        "moves": {"type": "pass"},
+        "receipts": {"receipt": lost},
+    }
+    for path, body in bodies.items():
+        ada.post(f"{game}/{path}", body)
+    assert found == [*bodies]
 
 
 def test_a_restore_explains_nothing_that_it_cannot_have_lost(ada: Person) -> None:
