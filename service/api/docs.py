@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
 from pathlib import Path
-from typing import Any, cast
+from typing import Any, Final, cast
 
 import orjson
 from flask import Blueprint, Flask, Response, redirect, request
@@ -200,6 +200,11 @@ def _add_interface(docs: Blueprint, document: Document) -> None:
             "docs.html", document=document.value, problems=PROBLEMS, specified=SPECIFIED
         )
 
+    @docs.get("/docs/assistants")
+    def assistants() -> Response:
+        address = request.host_url.rstrip("/")
+        return html_page("assistants.html", address=address, tools=TOOLS.items())
+
     @docs.get("/docs/calls/<tag>")
     def calls(tag: str) -> Response:
         found = next((t for t in document.value["tags"] if t["name"] == tag), None)
@@ -226,6 +231,17 @@ def _add_interface(docs: Blueprint, document: Document) -> None:
         text, kind = (value, PLAIN) if isinstance(value, str) else (json_text(value), JSON)
         return revalidated(Response(text, content_type=kind))
 
+
+TOOLS: Final[Mapping[str, str]] = {
+    "view": "a game as you see it now",
+    "replay": "the events up to a version, and the table after them, as one seat or all saw it",
+    "explain": "a move or a refused attempt: what the seat saw, every legal move, why other cards "
+    "were not legal, and the statements that decide it",
+    "verify": "the verdict on a record as `shithead verify` gives it: result, level, failed checks",
+    "dispute": "charge, findings, statements, votes and rulings, with the verdict on the record",
+    "rules": "a ruleset in one screen, or with every statement",
+}
+"""The tools of `shithead mcp`, for their page."""
 
 _TEXTS: Mapping[str, str] = {
     "call": (

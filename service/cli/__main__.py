@@ -28,6 +28,7 @@ COMMANDS: Final[Mapping[str, str]] = {
     "dump": "service.cli.dump",
     "handle": "service.cli.challenges",
     "logs": "service.cli.logs",
+    "mcp": "service.cli.mcp",
     "migrate": "service.cli.run",
     "monitor": "service.cli.public_log",
     "play": "service.cli.play",
@@ -64,6 +65,7 @@ Try:
   shithead simulate --ruleset leeds    let bots play and count the results
   shithead dataset -o hands.ndjson     positions, moves and outcomes for machine learning
   shithead admin stuck                 list the games that have stopped
+  shithead mcp                         let an assistant explain games
   shithead logs --game ID              the log lines about a game, a request or a player
   shithead witness --log URL           watch a service, and detect changes to its past log
   shithead backup FILE                 back up the database while the service runs

@@ -175,14 +175,14 @@ def _write_page(path: Path, name: str, recording: Recording, answer: AuditAnswer
 def _read(file: Path, outside: VerifyOptions) -> tuple[Recording, list[dict[str, Any]]]:
     try:
         data = contents(file)
-        return read_recording(data, outside), list(_refused(data))
+        return read_recording(data, outside), list(refused_in(data))
     except OSError as error:
         raise Unreadable(printable(why(error))) from None
     except (NotABundle, RecordError) as error:
         raise Unreadable(printable(f"{file}: {error}")) from None
 
 
-def _refused(data: bytes) -> Iterator[dict[str, Any]]:
+def refused_in(data: bytes) -> Iterator[dict[str, Any]]:
     """Yield the refused moves in a bundle; unreadable ones are left out."""
     for line in read_log(data).files.get(REFUSALS, b"").splitlines():
         try:
@@ -201,7 +201,7 @@ def _refused(data: bytes) -> Iterator[dict[str, Any]]:
 def _answer(
     history: History, recording: Recording, refused: list[dict[str, Any]], question: _Question
 ) -> tuple[Json, AuditAnswer]:
-    viewer = _viewer(recording)
+    viewer = viewer_of(recording)
     if question.move is not None:
         if question.move > history.end:
             raise click.UsageError(f"events go from 0 to {history.end}{_unread(recording)}")
@@ -230,7 +230,7 @@ def _decision(
     found = decision(
         history,
         seq,
-        viewer=_viewer(recording),
+        viewer=viewer_of(recording),
         refused=refused,
         unproven=None if recording.refusals_proven else UNPROVEN,
     )
@@ -262,7 +262,8 @@ def _unread(recording: Recording) -> str:
     return f" ({counted(more, 'more line')}, not consecutive events)" if more else ""
 
 
-def _viewer(recording: Recording) -> Viewer:
+def viewer_of(recording: Recording) -> Viewer:
+    """Return the viewer of a recording's audit: everything after the seal, else its owner."""
     return ALL if recording.sealed else recording.owner
 
 

@@ -12,7 +12,7 @@ pytestmark = pytest.mark.heavy
 
 PAGES = (
     *("/", "/rules", "/rules/leeds", "/checks"),
-    *("/docs", "/docs/calls/games", "/docs/schemas", "/docs/client"),
+    *("/docs", "/docs/calls/games", "/docs/schemas", "/docs/client", "/docs/assistants"),
 )
 
 
