@@ -26,7 +26,7 @@ from service.api.context import services
 from service.api.conventions.caching import immutable, private, revalidated, shared
 from service.api.conventions.compression import packed
 from service.api.conventions.etags import conditional
-from service.api.conventions.security_headers import EMBED_POLICY, PAGE_POLICY, SCRIPT_POLICY
+from service.api.conventions.security_headers import EMBED_POLICY, PAGE_POLICY
 from service.api.link_previews import Preview
 from service.application.errors import not_found
 from service.replay.deck import drawings
@@ -56,7 +56,7 @@ def html_page(template: str, *, policy: str = PAGE_POLICY, **values: Any) -> Res
     """
     Return a page made from a template, or 304 if the caller has it already.
 
-    A page with scripts names SCRIPT_POLICY; its template extends `app.html`.
+    The template of a page with a script of its own extends `app.html`.
     """
     values.setdefault("preview", Preview())
     values |= {"site": request.host_url.rstrip("/"), "about": ABOUT}
@@ -130,7 +130,7 @@ def register(app: Flask, security_contact: str) -> None:
 def lobby() -> Response:
     """Show the lobby: a running table, ways to play, the tables, and the newest hands."""
     playable, _ = _catalogue()
-    return html_page("lobby.html", policy=SCRIPT_POLICY, playable=playable)
+    return html_page("lobby.html", playable=playable)
 
 
 @pages.get("/play/<uuid:game_id>")
@@ -183,9 +183,7 @@ def table(table_id: UUID) -> Response:
 def replay(game_id: UUID) -> Response:
     """Show a hand event by event, as a viewer saw it; the script gets it from the API."""
     preview = link_previews.of_game(game_id)
-    return html_page(
-        "replay.html", policy=SCRIPT_POLICY, preview=preview, game=game_id, links=HAND_LINKS
-    )
+    return html_page("replay.html", preview=preview, game=game_id, links=HAND_LINKS)
 
 
 HAND_LINKS = {"replay": "/replay/", "verify": "/verify?game="}
@@ -193,7 +191,7 @@ HAND_LINKS = {"replay": "/replay/", "verify": "/verify?game="}
 
 
 def _table_page(preview: Preview, *, game: UUID | None = None) -> Response:
-    return html_page("table.html", policy=SCRIPT_POLICY, preview=preview, game=game)
+    return html_page("table.html", preview=preview, game=game)
 
 
 @pages.get("/disputes")
@@ -218,36 +216,32 @@ def dispute(dispute_id: UUID) -> Response:
 
 
 def _court_page(title: str, preview: Preview, dispute: UUID | None = None) -> Response:
-    return html_page(
-        "court.html", policy=SCRIPT_POLICY, preview=preview, title=title, dispute=dispute
-    )
+    return html_page("court.html", preview=preview, title=title, dispute=dispute)
 
 
 @pages.get("/account")
 def account() -> Response:
     """Show the reader's own player: devices, programs, webhook and erasure."""
-    return html_page("account.html", policy=SCRIPT_POLICY)
+    return html_page("account.html")
 
 
 @pages.get("/ratings")
 def ratings() -> Response:
     """Show the ratings of players and bots, by ruleset."""
-    return html_page("ratings.html", policy=SCRIPT_POLICY)
+    return html_page("ratings.html")
 
 
 @pages.get("/statistics")
 def statistics() -> Response:
     """Show statistics of all shuffles, and of a player's blind choices and hands."""
-    return html_page("statistics.html", policy=SCRIPT_POLICY)
+    return html_page("statistics.html")
 
 
 @pages.get("/rules")
 def rules_list() -> Response:
     """List all rulesets."""
     playable, names_only = _catalogue()
-    return html_page(
-        "rules_list.html", policy=SCRIPT_POLICY, playable=playable, names_only=names_only
-    )
+    return html_page("rules_list.html", playable=playable, names_only=names_only)
 
 
 @pages.get("/rules/<name:ruleset_id>")
@@ -261,7 +255,6 @@ def rules(ruleset_id: str) -> Response:
     base = found.base if isinstance(found, Definition) else None
     return html_page(
         "rules.html",
-        policy=SCRIPT_POLICY,
         page=page,
         short=in_short(found.ruleset({})) if isinstance(found, Definition) else None,
         sections=[
@@ -283,13 +276,13 @@ def rules(ruleset_id: str) -> Response:
 def how_to_verify() -> Response:
     """Describe how to verify a game, and every check."""
     shown = [(package, sorted(names)) for package, names in sources().items()]
-    return html_page("checks.html", policy=SCRIPT_POLICY, checks=checks(), sources=shown)
+    return html_page("checks.html", checks=checks(), sources=shown)
 
 
 @pages.get("/verify")
 def verify_page() -> Response:
     """Verify a game in the browser; once the browser has stored it, the page needs no server."""
-    return html_page("verify.html", policy=SCRIPT_POLICY)
+    return html_page("verify.html")
 
 
 @pages.get("/robots.txt")
@@ -387,7 +380,7 @@ def verify_worker() -> Response:
     response.headers["Service-Worker-Allowed"] = (
         "/verify"  # /verify is not below /verify/, the folder of this script
     )
-    response.headers["Content-Security-Policy"] = SCRIPT_POLICY  # for requests of the worker
+    response.headers["Content-Security-Policy"] = PAGE_POLICY  # for requests of the worker
     return revalidated(response)
 
 

@@ -253,18 +253,20 @@ def test_pages_that_commands_write_have_whole_words_on_a_phone(
 
 
 BAR = """() => {
-    const bar = document.querySelector(".bar > div");
     const one = document.querySelector("#language");
-    const [{ width, right }, edge] = [one.getBoundingClientRect(), bar.getBoundingClientRect()];
+    const { width } = one.getBoundingClientRect();
     one.style.width = "max-content";
     const needed = one.getBoundingClientRect().width;
     one.style.removeProperty("width");
-    const padding = parseFloat(getComputedStyle(bar).paddingRight);
-    return { missing: needed - width, room: edge.right - padding - right };
+    return { missing: needed - width };
 }"""
 
 
-def test_the_names_of_languages_are_whole_and_the_bar_has_no_gap(visits: Visits) -> None:
+WHERE: Final = "all => all.map((one) => Math.round(one.getBoundingClientRect().left))"
+HEIGHTS: Final = "all => all.map((one) => one.getBoundingClientRect().height)"
+
+
+def test_the_names_of_languages_are_whole_and_the_bar_has_one_row(visits: Visits) -> None:
     page = visits.open("/disputes", size="tablet")
     page.locator("#language:not([hidden])").wait_for()
     assert page.evaluate(BAR)["missing"] <= 0
@@ -274,14 +276,34 @@ def test_the_names_of_languages_are_whole_and_the_bar_has_no_gap(visits: Visits)
         if (box := page.locator(part).bounding_box())
     ]
     assert len(middles) == 3 and max(middles) - min(middles) < 4, "in one row"
-    page.goto("/verify")  # without a player
-    page.locator("#language:not([hidden])").wait_for()
-    page.locator("#offline:not(:empty)").wait_for()
-    assert page.evaluate(BAR)["missing"] <= 0
-    assert abs(page.evaluate(BAR)["room"]) <= 1
 
 
-@pytest.mark.parametrize("path", ["/disputes", "/statistics", "/ratings", "/verify"])
+def test_the_bar_has_its_parts_in_the_same_places_on_every_page(visits: Visits) -> None:
+    """The five pages, the language and the player with a picture of 24 px; it is 56 px high."""
+    visits.expect("404")
+    page = visits.open("/", size="desktop")
+    places = {}
+    for path in ("/", "/rules", "/ratings", "/verify", "/docs", "/checks", "/disputes", "/nothing"):
+        page.goto(path)
+        page.locator("#account:not([hidden]) .avatar").wait_for()
+        places[path] = page.locator(".bar nav a").evaluate_all(WHERE)
+        assert page.locator(".bar, #account .avatar").evaluate_all(HEIGHTS) == [56, 24], path
+        assert page.evaluate(BAR)["missing"] <= 0
+    assert len({tuple(one) for one in places.values()}) == 1, places
+
+
+def test_a_page_of_text_has_the_language_and_the_player_of_other_pages(visits: Visits) -> None:
+    page = visits.open("/docs", size="desktop")
+    page.locator("#language").select_option("sv")
+    expect(page.locator(".bar nav")).to_have_text("SpelaFöljReglerRankningGranska")
+    expect(page.locator(".bar")).to_have_attribute("lang", "sv")
+    expect(page.locator("main h1")).to_have_text("Shithead: the interface")
+    page.locator("#account").click()
+    expect(page.get_by_role("dialog")).to_be_visible()
+    assert faults_of(page) == []
+
+
+@pytest.mark.parametrize("path", ["/disputes", "/ratings", "/verify", "/rules/leeds", "/docs"])
 def test_on_a_phone_the_bar_has_one_row_with_a_menu_as_in_the_lobby(
     visits: Visits, path: str
 ) -> None:
@@ -291,14 +313,14 @@ def test_on_a_phone_the_bar_has_one_row_with_a_menu_as_in_the_lobby(
     page.goto(path)
     page.get_by_label("Settings").click()
     assert page.locator(".bar").evaluate("one => one.clientHeight") == in_lobby
-    for one in ("nav", "#language", *(() if path == "/verify" else ("#account",))):
+    for one in ("nav", "#language", "#account"):
         expect(page.locator(f".settings {one}")).to_be_visible()
     assert page.evaluate(BAR)["missing"] <= 0
     assert faults_in_both_schemes(page) == []
     page.keyboard.press("Escape")
     expect(page.locator(".settings nav")).to_be_hidden()
     page.set_viewport_size({"width": 1024, "height": 768})
-    expect(page.locator("nav")).to_be_visible()
+    expect(page.locator(".bar nav")).to_be_visible()
     expect(page.get_by_label("Settings")).to_be_hidden()
 
 

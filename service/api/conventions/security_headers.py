@@ -9,14 +9,11 @@ _NEVER = "base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
 DATA_POLICY = f"default-src 'none'; {_NEVER}"
 """The Content-Security-Policy of data: a browser that opens it as a page runs and loads nothing."""
 
-PAGE_POLICY = f"default-src 'none'; style-src 'self'; img-src 'self' data:; {_NEVER}"
-"""The Content-Security-Policy of pages: one style sheet of our own, no script at all."""
-
-SCRIPT_POLICY = (
+PAGE_POLICY = (
     "default-src 'none'; style-src 'self'; img-src 'self' data:; script-src 'self'; "
     f"connect-src 'self'; worker-src 'self'; manifest-src 'self'; {_NEVER}"
 )
-"""The Content-Security-Policy of pages with scripts: our own files, and calls to this server."""
+"""The Content-Security-Policy of pages: our own files, and calls to this server."""
 
 EMBED_POLICY = (
     "sandbox allow-scripts; default-src 'none'; style-src 'self'; img-src 'self' data:; "

@@ -38,6 +38,9 @@ ANY_ID = "00000000-0000-4000-8000-000000000000"
 UNKNOWN = tuple(f"/{page}/{ANY_ID}" for page in ("play", "replay", "disputes"))
 """Pages that are sent with 404: their script may have the token of a player who sees more."""
 
+LINKS = ["/", "/#watch", "/rules", "/ratings", "/verify"]
+"""The links of the bar, after the one of the mark."""
+
 APPS = ("/", "/account", "/disputes", "/disputes/new", "/statistics", "/ratings")
 PAGES = (*APPS, *TEXTS, "/docs")
 STYLES = {path.name: path.read_text("utf-8") for path in FOLDER.rglob("*.css")}
@@ -70,22 +73,6 @@ def test_the_specification_is_served_as_text(world: World) -> None:
         answer = world.get(f"/docs/{name}")
         assert (answer.status_code, answer.mimetype) == (200, "text/plain")
         assert answer.data == (SPECIFICATION / name).read_bytes()
-
-
-@pytest.mark.parametrize("path", REFERENCE)
-def test_a_page_of_reference_has_no_scripts_and_a_policy_that_allows_none(
-    world: World, path: str
-) -> None:
-    answer = world.get(path)
-    assert (answer.status_code, answer.content_type) == (200, "text/html; charset=utf-8")
-    policy = answer.headers["Content-Security-Policy"]
-    assert policy.startswith("default-src 'none'; style-src 'self'")
-    assert "unsafe" not in policy and "script" not in policy
-    page = Page(answer.text)
-    assert not {"script", "style", "form", "iframe", "img"} & set(page.tags)
-    assert page.inline == []
-    assert 'name="viewport"' in answer.text
-    assert "Set-Cookie" not in answer.headers
 
 
 @pytest.mark.parametrize("path", [*APPS, f"/tables/{ANY_ID}", *UNKNOWN])
@@ -124,16 +111,40 @@ def test_files_are_served_as_they_are_written(world: World) -> None:
         assert world.get(loaded_assets().address(name)).data == loaded_assets().files[name]
 
 
-@pytest.mark.parametrize("path", TEXTS)
-def test_a_page_of_text_has_one_script_which_shows_that_a_turn_waits(
-    world: World, path: str
-) -> None:
-    answer = world.get(path)
+@pytest.mark.parametrize("path", [*TEXTS, *REFERENCE, "/nothing"])
+def test_a_page_of_text_has_one_script_of_this_server_for_its_bar(world: World, path: str) -> None:
+    answer = world.get(path, headers={"Accept": "text/html"})
+    assert answer.content_type == "text/html; charset=utf-8"
     assert re.findall(r"<script.*?>", answer.text) == [
         f'<script type="module" src="{loaded_assets().address("app/bar.js")}">'
     ]
-    assert "unsafe" not in answer.headers["Content-Security-Policy"]
-    assert Page(answer.text).inline == []
+    policy = answer.headers["Content-Security-Policy"]
+    assert policy.startswith("default-src 'none'; style-src 'self'; ")
+    assert "unsafe" not in policy and "http" not in policy and "*" not in policy
+    page = Page(answer.text)
+    assert not {"style", "form", "iframe", "img"} & set(page.tags)
+    assert page.inline == []
+    assert 'name="viewport"' in answer.text
+    assert "Set-Cookie" not in answer.headers
+
+
+@pytest.mark.parametrize("path", [*APPS, "/verify", *TEXTS, *REFERENCE, "/nothing"])
+def test_every_page_has_the_same_bar(world: World, path: str) -> None:
+    """In it the link to the page itself is marked; the other pages are in the footer."""
+    text = world.get(path, headers={"Accept": "text/html"}).text
+    bar, footer = _part(text, "header"), _part(text, "footer")
+    marked = re.findall(r'href="([^"]*)" aria-current="page"', bar)
+    assert marked == [link for link in LINKS if link == f"/{path.split('/')[1]}"]
+    plain = bar.replace(' aria-current="page"', "")
+    assert plain == _part(world.get("/docs").text, "header")
+    assert Page(plain).links == ["/", *LINKS, "/disputes"]
+    assert Page(plain).ids == ["language", "concerns", "account"]
+    assert Page(footer).links == ["/checks", "/disputes", "/statistics", "/docs"]
+
+
+def _part(page: str, tag: str) -> str:
+    (found,) = re.findall(f"<{tag}.*?</{tag}>", page, re.DOTALL)
+    return str(found)
 
 
 def test_a_page_requests_all_modules_that_its_script_imports_at_once(world: World) -> None:

@@ -1,10 +1,9 @@
-/** Pages without a script of their own: a player sees that a turn waits at a table, every reader the rules in short in their language. */
+/** Pages whose content stays as the server wrote it: the bar, with turns at tables, and the rules in short, in the reader's language. */
 
-import { read } from "./storage.js";
+import { showTexts } from "./i18n.js";
+import { offerMenu } from "./menu.js";
+import { showAccount } from "./player.js";
 
-const isPlayer = Boolean(read("shithead.player"));
-if (isPlayer || document.querySelector(".short")) {
-  if (isPlayer) await import("./elsewhere.js");
-  const { showTexts } = await import("./i18n.js");
-  await showTexts();
-}
+await showTexts();
+offerMenu();
+showAccount();

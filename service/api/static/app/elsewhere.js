@@ -34,7 +34,7 @@ function draw() {
   const pill = h("a", { id: "elsewhere", href: `/play/${id}`, "aria-label": t("elsewhere.turn", words) }, [
     h("span", { class: "whole" }, [t("elsewhere.turn", words)]), h("span", { class: "brief" }, [t("elsewhere.brief", words)]), ...(end ? [" · ", h("span", { class: "clock", "data-until": end })] : []),
   ]);
-  document.querySelector(".bar .brand")?.after(pill);
+  (document.querySelector(".bar > div > nav") ?? document.querySelector(".bar .brand"))?.after(pill);
   tick();
 }
 

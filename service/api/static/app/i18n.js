@@ -124,25 +124,27 @@ export async function start(...parts) {
     await new Promise(() => {}); // without texts the page stays as the server sent it
   }
   document.documentElement.lang = language;
-  for (const element of document.querySelectorAll("[data-t]")) {
-    element.textContent = t(element.getAttribute("data-t") ?? "");
-  }
-  for (const element of document.querySelectorAll("[data-t-label]")) {
-    element.setAttribute("aria-label", t(element.getAttribute("data-t-label") ?? ""));
-  }
+  translate(document);
   offerLanguages(parts);
   dispatchEvent(new Event("page-started"));
   return ["", ...parts.map((part) => `${part}/`)].map((part) => address(language, part));
 }
 
-/** Load the texts of a page whose content stays in the language in which the server wrote it, but the rules in short. */
+/** Load the texts of a page whose content stays in the language in which the server wrote it, but bar, footer and rules in short. */
 export async function showTexts() {
   strings = await general;
-  for (const part of document.querySelectorAll(".short")) {
+  for (const part of document.querySelectorAll(".bar, footer, .short")) {
     part.setAttribute("lang", language);
-    for (const element of part.querySelectorAll("[data-t]")) element.textContent = t(element.getAttribute("data-t") ?? "");
+    translate(part);
   }
+  offerLanguages([]);
   dispatchEvent(new Event("page-started"));
+}
+
+/** Replace the texts of the server by those of the reader's language. @param {ParentNode} part of the page */
+function translate(part) {
+  for (const element of part.querySelectorAll("[data-t]")) element.textContent = t(element.getAttribute("data-t") ?? "");
+  for (const element of part.querySelectorAll("[data-t-label]")) element.setAttribute("aria-label", t(element.getAttribute("data-t-label") ?? ""));
 }
 
 /** @param {string[]} parts */

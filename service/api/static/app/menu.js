@@ -11,10 +11,13 @@ export function offerMenu(...own) {
   const panel = h("div", { class: "panel" }, own);
   const menu = h("details", { class: "settings" }, [h("summary", { "aria-label": t("settings"), title: t("settings") }, ["☰"]), panel]);
   bar.append(menu);
-  const tools = ["nav", "#language", "#account"].flatMap((one) => [...bar.querySelectorAll(one)]);
+  const [pages, ...tools] = ["nav", "#language", "#account"].map(find);
   const arrange = () => {
-    if (narrow.matches) panel.append(...tools);
-    else menu.before(...tools);
+    if (narrow.matches) panel.append(pages, ...tools);
+    else {
+      find(".bar .brand").after(pages);
+      menu.before(...tools);
+    }
     menu.hidden = !panel.childElementCount;
   };
   arrange();

@@ -3,6 +3,7 @@
  */
 
 import { Problem, get, identity, post, setIdentity } from "./api.js";
+import { avatar } from "./avatars.js";
 import { blocksField } from "./company.js";
 import { markConcerns } from "./concerns.js";
 import "./connection.js";
@@ -159,11 +160,11 @@ async function recover(code) {
   location.reload();
 }
 
-/** Show the player's name in the bar; a click opens the dialog. */
+/** Show the player's picture and name in the bar; a click opens the dialog. */
 export function showAccount() {
   const button = find("#account");
   button.translate = false;
-  button.textContent = playerName();
+  replace(button, avatar({ kind: "human", name: playerName() }, identity()?.id || null), h("span", { class: "name" }, [playerName()]));
   button.setAttribute("aria-label", t("account.open", { name: playerName() }));
   button.onclick = openDialog;
   button.hidden = false;

@@ -12,6 +12,7 @@ import { find, h, replace } from "./dom.js";
 import "./elsewhere.js";
 import { begun, seatWords, start, t } from "./i18n.js";
 import { offerMenu } from "./menu.js";
+import { showAccount } from "./player.js";
 import { receiptsOf, storedKeys } from "./receipts.js";
 import { bytesOf, sourceOf, sourcesIn } from "./sources.js";
 import { setTitle } from "./title.js";
@@ -424,6 +425,7 @@ async function store(addresses) {
 
 const addresses = await start("verify");
 offerMenu();
+showAccount();
 setTitle(t("page.title"));
 listen();
 const requested = new URLSearchParams(location.search).get("game");
