@@ -118,6 +118,7 @@ def test_many_games_need_one_job(
     process.run()
     assert Counter(process.played) == Counter(games)
     assert services.notifier.queued() == 0
+    assert all(map(DueGames(client).lease, games)), "the sweeper may wake them again"
 
 
 def test_games_that_come_while_a_job_serves_need_no_other(
@@ -264,11 +265,10 @@ def test_the_sweeper_wakes_no_game_that_waits_or_is_played_until_its_lease_ends(
     taken = due.take(5)
     assert taken is not None
     assert taken.game == game
-    sweep(services)
-    assert due.count() == 0
+    sweeper, part = features.due_games(services), Slice(rows=10, seconds=1.0)
+    assert (sweeper(part), due.count()) == (0, 0)
     time.sleep(0.6)
-    sweep(services)
-    assert due.count() == 1
+    assert (sweeper(part), due.count()) == (1, 1)
     assert due.take(1) == taken
     due.end_lease(game)
     assert due.lease(game)
@@ -375,6 +375,28 @@ def test_a_worker_that_stops_leaves_a_game_to_others(
     wait_for(lambda: DueGames(client).count() == 1, seconds=5)
 
 
+def test_a_job_that_found_no_game_leaves_its_thread_to_the_next_one(
+    client: redis.Redis, services: Services
+) -> None:
+    process = WorkerProcess(services=services, client=client, threads=1)
+    assert process.serve() == 0
+    client.rpush("shithead.due", b"no game")
+    with pytest.raises(ValueError, match=r"unexpected character|invalid literal"):
+        process.serve()
+    games = woken(services)
+    assert process.serve() == 1
+    assert process.played == games
+
+
+def test_a_worker_that_stops_takes_no_game_from_the_list(
+    client: redis.Redis, services: Services, process: WorkerProcess
+) -> None:
+    woken(services)
+    process.turns.stop()
+    process.run(1)
+    assert (process.played, DueGames(client).count(), queue(client).count) == ([], 1, 1)
+
+
 def test_a_commit_does_not_wait_until_a_worker_is_woken(
     client: redis.Redis, services: Services, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -405,6 +427,8 @@ def test_the_list_is_bounded_and_expires(
     added = [due.add([WakeUp(game=game, version=n)]) for n in range(5)]
     assert added == [True, False, False, False, False]
     assert due.count() == 3
+    assert [due.needs_help() for _ in range(3)] == [True, False, False]
+    assert 0 < client.pttl("shithead.due.help") <= due_games.HELP_MS
     assert 0 < client.ttl("shithead.due") <= due_games.KEPT_SECONDS
     assert 0 < client.pttl("shithead.due.job") <= due_games.WAITING_MS
     assert 0 < client.pttl(f"shithead.due.{game}") <= due_games.LEASE_MS
