@@ -65,6 +65,8 @@ SEEN = """() => {
         hint: document.querySelector("#say .hint")?.textContent ?? "",
         lit: document.querySelectorAll("#table:not(.behind) #cards .fits").length,
         title: document.title.startsWith("● "),
+        offline: Boolean(document.querySelector("#connection")?.checkVisibility()),
+        elsewhere: document.querySelector("#elsewhere .whole")?.textContent ?? "",
         behind: Boolean(document.querySelector("#table.behind")),
         line: document.querySelector("#say .now")?.textContent ?? "",
         dull: document.querySelectorAll("#cards .dull").length,
@@ -310,9 +312,9 @@ def contradictions(seen: dict[str, Any]) -> list[str]:
 
 
 def test_no_picture_of_a_hand_contradicts_itself(visits: Visits) -> None:
-    """A film of the first turns of a default hand; each card of a bot can be read."""
-    page, host, game = paced(visits, "greedy", "lowest", "greedy")
-    for _ in range(3 * (1 if not is_long() else 4)):
+    """A film of a default hand, of its first turns outside a long run; bots can be followed."""
+    page, host, game = paced(visits, "greedy", "lowest", "greedy", turn_limit=150)
+    for _ in range(150 if is_long() else 3):
         if wait_for_turn(host, game)["status"] != "playing":
             break
         moved(page)
@@ -325,6 +327,58 @@ def test_no_picture_of_a_hand_contradicts_itself(visits: Visits) -> None:
         # The first is that of the reader; the last stays, and events of no time end one at once.
         changes = [one for one in stands[1:-1] if one > STEP]
         assert all(one >= LEGIBLE - STEP for one in changes), stands
+
+
+def test_films_of_two_tables_a_restart_and_a_hang_contradict_nothing(visits: Visits) -> None:
+    """The page says at once that the server is away, and goes on with the newest state."""
+    visits.expect("ERR_INTERNET_DISCONNECTED|no answer|Failed to load|502|503")
+    page, host, game = paced(visits, "greedy", "lowest", "greedy")
+    other = open_table([host], ruleset="leeds", bots=("lowest",), window_seconds=0)
+    host.post(f"/v1/games/{other}/moves", {"type": "ready"})
+    wait_for_turn(host, other)
+    page.locator("#elsewhere").wait_for()
+
+    def film(until: int) -> list[dict[str, Any]]:
+        looks = watch(page, until)
+        for at, look in enumerate(looks):
+            assert not contradictions(look), (at, look)
+            assert "another table" in look["elsewhere"], (at, look)
+        return looks
+
+    moved(page)
+    know_newest(page, wait_for_turn(host, game))
+    film(UNHURRIED)
+    page.context.set_offline(True)  # as in a restart every connection ends
+    assert any(look["offline"] for look in film(2000))
+    page.context.set_offline(False)
+    go_on(page)
+    held: list[Any] = []
+    # Requests get no answer, and no stream shows a sign of life.
+    page.route("**/v1/**", lambda route: held.append(route))
+    page.clock.run_for(16_000)  # in one step: signs of life come by the clock of the machine
+    assert any(look["offline"] for look in film(1000)), "a hang is noticed without an action"
+    for route in held:
+        route.abort()
+    page.unroute_all(behavior="ignoreErrors")
+    go_on(page)
+    view = wait_for_turn(host, game)
+    for _ in range(TIMEOUT // 100):
+        seen = page.evaluate(SEEN)
+        assert not contradictions(seen), seen
+        if seen["over"] or seen["pile"] == str(len(view["pile"])):
+            return
+        page.wait_for_timeout(100)
+    raise AssertionError(f"the page shows a pile of {seen['pile']}")
+
+
+def go_on(page: Page) -> None:
+    """Let time pass until the page is connected again."""
+    for _ in range(TIMEOUT // 100):
+        page.clock.run_for(500)
+        if not page.evaluate(SEEN)["offline"]:
+            return
+        page.wait_for_timeout(100)
+    raise AssertionError("the page does not come back")
 
 
 def test_a_page_that_slept_a_minute_shows_the_newest_state(visits: Visits) -> None:
