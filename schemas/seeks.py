@@ -33,6 +33,14 @@ class SeekStatus(StrEnum):
     EXPIRED = "expired"
 
 
+class Standing(StrEnum):
+    """How often a player left hands with other people, of the newest ones."""
+
+    STAYS = "stays"
+    MIXED = "mixed"
+    LEAVES = "leaves"
+
+
 MAX_RULESETS = 30
 """Maximum number of rulesets of a seek: more than the catalogue has."""
 
@@ -96,6 +104,10 @@ class SeekRequestSchema(Closed):
         ),
     )
 
+    only_stayers = Boolean(
+        load_default=False,
+        **about("true: all others at the table are players with the standing `stays`"),
+    )
     keep = Boolean(
         load_default=False,
         **about("true: it stays open if another seek of the caller is matched; else it ends"),
@@ -117,6 +129,7 @@ class SeekConditionsSchema(Closed):
         TableClockSchema, allow_none=True, **described("the time limits; null for none")
     )
     entropy = Chosen(*ENTROPY, **described("how each seat contributes to the shuffle"))
+    only_stayers = Boolean(**described("whether all others at the table have the standing `stays`"))
 
 
 class SeekSchema(SeekConditionsSchema):
@@ -129,6 +142,15 @@ class SeekSchema(SeekConditionsSchema):
             "`open`; `matched`: it ended at `table`; `withdrawn` by the caller, or by the match of "
             "another seek; `expired`, because not renewed. A seek that is not open never changes "
             "again"
+        ),
+    )
+    standing = Chosen(
+        *Standing,
+        **described(
+            "of the caller when it was posted, by the newest 50 hands. `stays`: five hands with "
+            "other people or more, and at most a tenth of them left; `leaves`: more than a third "
+            "left, and at least two; else `mixed`, as for who is new. A hand is left by who is "
+            "away at its end: a bot stands in, or the hand was aborted after a wait for the player"
         ),
     )
     key = fields.String(
@@ -146,10 +168,19 @@ class SeekSchema(SeekConditionsSchema):
     )
 
 
+class StandingsSchema(Closed):
+    """How many players of each standing wait."""
+
+    stays = Integer(low=0, **described("who stay"))
+    mixed = Integer(low=0, **described("who are new, or leave some hands"))
+    leaves = Integer(low=0, **described("who leave many hands"))
+
+
 class WaitingSchema(SeekConditionsSchema):
     """Conditions on which players wait for a table."""
 
     players = Integer(low=1, **described("how many players wait, the caller among them"))
+    standings = fields.Nested(StandingsSchema, **described("how many of them have each standing"))
 
 
 class SeeksSchema(Closed):

@@ -57,6 +57,7 @@ def post_seek(call: Call) -> Response:
             seats=body["seats"],
             clock=Clock(**body["clock"]) if body["clock"] else None,
             entropy=Entropy(body["entropy"]),
+            only_stayers=body["only_stayers"],
         ),
         key=body["key"],
         fill_after=body["fill_with_bots_after"],

@@ -243,12 +243,14 @@ class Player:
         *,
         clock: ClockView | Literal["usual"] | None = "usual",
         fill_with_bots_after: int | None = None,
+        only_stayers: bool = False,
     ) -> Table | None:
         """
         Wait for a table with anybody who wants one of some rulesets, and return the table.
 
         Its first hand runs; the other players agreed on seats and clock, by default that of the
-        service for strangers; None is without one. After
+        service for strangers; None is without one. With `only_stayers` the others have left at most
+        a tenth of their newest hands. After
         `fill_with_bots_after` seconds bots take the seats that no player took. Returns None if the
         seek was withdrawn elsewhere, also by the match of another one of this player, or expired
         because the service did not answer for minutes.
@@ -260,6 +262,7 @@ class Player:
             "seats": seats,
             **({} if clock == "usual" else {"clock": clock}),
             "fill_with_bots_after": fill_with_bots_after,
+            "only_stayers": only_stayers,
             **self._share(),
         }
         seek = self.api.post("/seeks", body)

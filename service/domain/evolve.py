@@ -10,6 +10,7 @@ from msgspec.structs import replace
 from service.domain.cards import HIDDEN, Card, rank_of
 from service.domain.commands import Seat
 from service.domain.events import (
+    AbortCause,
     BlindFailed,
     CardsDealt,
     CardsDrawn,
@@ -362,7 +363,14 @@ def _end(game: Game, event: EndEvent) -> Game:
         case GameSealed():
             return game
         case GameAborted(cause=cause, seat=seat):
-            result = GameResult(reason=None, cause=cause, shithead=None, places=game.places())
+            awaited = None if cause is AbortCause.OPERATOR else seat
+            result = GameResult(
+                reason=None,
+                cause=cause,
+                shithead=None,
+                places=game.places(),
+                awaited=awaited,
+            )
             return replace(game, status=Status.ABORTED, turn=None, result=result)
         case _:
             assert_never(event)

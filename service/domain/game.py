@@ -94,6 +94,7 @@ class GameResult(Struct, frozen=True, kw_only=True, gc=False):
     cause: AbortCause | None
     shithead: Seat | None
     places: tuple[Seat, ...]
+    awaited: Seat | None = None  # the seat that an abort names, except by the operator
 
 
 class Game(Struct, frozen=True, kw_only=True, gc=False):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any
@@ -10,7 +10,7 @@ from uuid import UUID
 
 import orjson
 
-from schemas.seeks import SeekStatus
+from schemas.seeks import SeekStatus, Standing
 from service.domain.events import Clock, Entropy
 from service.store.database import Repository, as_json, quota_values
 from service.store.events import Quota
@@ -24,6 +24,7 @@ class SeekConditions:
     seats: int
     clock: Clock | None
     entropy: Entropy
+    only_stayers: bool = False  # the others have the standing `stays`
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -34,6 +35,7 @@ class Seek:
     player: UUID
     conditions: SeekConditions
     key: str | None
+    standing: Standing = Standing.MIXED
     fill_after: int | None  # seconds after which bots may take the empty seats
     keep: bool = False  # stays open if another seek of the player is matched
     created_at: datetime
@@ -78,6 +80,8 @@ class SeekRepository(Repository):
             "swap_seconds": None if clock is None else clock.swap_seconds,
             "reserve_seconds": None if clock is None else clock.reserve_seconds,
             "entropy": seek.conditions.entropy.value,
+            "only_stayers": seek.conditions.only_stayers,
+            "standing": seek.standing.value,
             "key": seek.key,
             "fill_after": seek.fill_after,
             "keep": seek.keep,
@@ -120,10 +124,23 @@ class SeekRepository(Repository):
 
     def seeks_waiting(
         self, *, expire_after: datetime, limit: int
-    ) -> Sequence[tuple[SeekConditions, int]]:
-        """Return on which conditions players wait, and how many; most players come first."""
+    ) -> Sequence[tuple[SeekConditions, Mapping[Standing, int]]]:
+        """
+        Return on which conditions players wait, and how many of each standing.
+
+        Most players come first.
+        """
         rows = self._database.fetch("seeks_waiting", expire_after, limit)
-        return [(_conditions(row[0], row[1], row[2:5], row[5]), row[6]) for row in rows]
+        return [(_conditions(*row[:7]), _standings(*row[7:])) for row in rows]
+
+    def hands_left(self, player: UUID, *, newest: int) -> tuple[int, int]:
+        """
+        Return how many hands a player ended with other people, and how many of them it left.
+
+        Only the newest hands count; those against bots are among them, and do not count.
+        """
+        [(hands, left)] = self._database.fetch("hands_left", player, newest)
+        return hands, left
 
     def purge_seeks(self, *, ended_before: datetime) -> int:
         """Delete a batch of seeks that ended or expired before a time; return its size."""
@@ -131,12 +148,13 @@ class SeekRepository(Repository):
 
 
 def _seek(row: tuple[Any, ...]) -> Seek:
-    identity, player, rulesets, seats, *clock, entropy, key, fill, keep = row[:11]
-    created, expires, ended, table = row[11:]
+    identity, player, rulesets, seats, turn, swap, reserve, entropy, only = row[:9]
+    standing, key, fill, keep, created, expires, ended, table = row[9:]
     return Seek(
         id=identity,
         player=player,
-        conditions=_conditions(rulesets, seats, clock, entropy),
+        conditions=_conditions(rulesets, seats, turn, swap, reserve, entropy, only),
+        standing=Standing(standing),
         key=key,
         fill_after=fill,
         keep=keep,
@@ -147,13 +165,27 @@ def _seek(row: tuple[Any, ...]) -> Seek:
     )
 
 
+def _standings(players: int, stays: int, leaves: int) -> Mapping[Standing, int]:
+    mixed = players - stays - leaves
+    return {Standing.STAYS: stays, Standing.MIXED: max(0, mixed), Standing.LEAVES: leaves}
+
+
 def _conditions(
-    rulesets: Sequence[str], seats: int, clock: Sequence[int | None], entropy: str
+    rulesets: Sequence[str],
+    seats: int,
+    turn: int | None,
+    swap: int | None,
+    reserve: int | None,
+    entropy: str,
+    only_stayers: bool,
 ) -> SeekConditions:
-    turn, swap, reserve = clock
-    limits = None
+    clock = None
     if turn is not None and swap is not None and reserve is not None:
-        limits = Clock(turn_seconds=turn, swap_seconds=swap, reserve_seconds=reserve)
+        clock = Clock(turn_seconds=turn, swap_seconds=swap, reserve_seconds=reserve)
     return SeekConditions(
-        rulesets=tuple(rulesets), seats=seats, clock=limits, entropy=Entropy(entropy)
+        rulesets=tuple(rulesets),
+        seats=seats,
+        clock=clock,
+        entropy=Entropy(entropy),
+        only_stayers=only_stayers,
     )

@@ -37,6 +37,7 @@ class EndColumns(TypedDict, total=False):
     reason: str | None
     shithead: int | None
     places: list[int] | None
+    left_by: list[int] | None
 
 
 class GameSummary(MoveColumns, EndColumns, total=False):

@@ -215,6 +215,7 @@ CREATE TABLE games (
     reason      text,
     shithead    integer,
     places      jsonb,
+    left_by     jsonb,
     public      boolean      NOT NULL,
     wake_kind   text,
     wake_at     timestamptz,
@@ -236,6 +237,8 @@ COMMENT ON COLUMN games.dealer IS 'seat; null while it is not drawn';
 COMMENT ON COLUMN games.reason IS 'of game_ended, or the cause of game_aborted';
 COMMENT ON COLUMN games.shithead IS 'seat';
 COMMENT ON COLUMN games.places IS 'seats in the order in which they went out';
+COMMENT ON COLUMN games.left_by IS
+    'seats whose people had left by the end: a bot stood in, or the hand waited for them in vain';
 COMMENT ON COLUMN games.wake_kind IS 'the next scheduled action: bot, time_out, entropy';
 COMMENT ON COLUMN games.wake_at IS 'its time';
 COMMENT ON COLUMN games.back IS 'seats whose players came back while a bot stood in';
@@ -491,6 +494,8 @@ CREATE TABLE seeks (
     swap_seconds  integer,
     reserve_seconds integer,
     entropy       text         NOT NULL,
+    only_stayers  boolean      NOT NULL,
+    standing      text         NOT NULL,
     key           text,
     fill_after    integer,
     keep          boolean NOT NULL,
@@ -509,6 +514,8 @@ COMMENT ON TABLE seeks IS
     'Wishes of players for a table with anybody; deleted a day after their end, and with the player.';
 COMMENT ON COLUMN seeks.rulesets IS 'any of them will do, the preferred one first';
 COMMENT ON COLUMN seeks.turn_seconds IS 'the clock, with swap_seconds and reserve_seconds; null for none';
+COMMENT ON COLUMN seeks.only_stayers IS 'whether all others at the table must have the standing `stays`';
+COMMENT ON COLUMN seeks.standing IS 'stays, mixed, leaves: of the player when it was posted';
 COMMENT ON COLUMN seeks.key IS 'public key of the seat';
 COMMENT ON COLUMN seeks.keep IS
     'stays open if another seek of the player is matched';

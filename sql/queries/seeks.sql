@@ -17,7 +17,7 @@ SELECT withdraw_seek($1::uuid, $2::uuid, $3::timestamptz)
 -- seek_by_id: a seek, open or not.
 -- $1 seek
 SELECT
-    seek_id, player_id, rulesets, seats, turn_seconds, swap_seconds, reserve_seconds, entropy, key, fill_after, keep,
+    seek_id, player_id, rulesets, seats, turn_seconds, swap_seconds, reserve_seconds, entropy, only_stayers, standing, key, fill_after, keep,
     created_at, expires_at, ended_at, table_id
 FROM seeks
 WHERE seek_id = $1::uuid
@@ -25,7 +25,7 @@ WHERE seek_id = $1::uuid
 -- seeks_of: the seeks of a player, or those that led to a table, newest first.
 -- $1 player, $2 whether only those that led to a table, $3 limit
 SELECT
-    seek_id, player_id, rulesets, seats, turn_seconds, swap_seconds, reserve_seconds, entropy, key, fill_after, keep,
+    seek_id, player_id, rulesets, seats, turn_seconds, swap_seconds, reserve_seconds, entropy, only_stayers, standing, key, fill_after, keep,
     created_at, expires_at, ended_at, table_id
 FROM seeks
 WHERE player_id = $1::uuid AND (table_id IS NOT NULL OR NOT $2::boolean)
@@ -35,7 +35,8 @@ LIMIT $3
 -- open_seeks: the open seeks, oldest first; if there are too many, those of players whom a number chooses.
 -- $1 time, $2 any number, $3 limit
 SELECT
-    s.seek_id, s.player_id, s.rulesets, s.seats, s.turn_seconds, s.swap_seconds, s.reserve_seconds, s.entropy, s.key, s.fill_after, s.keep,
+    s.seek_id, s.player_id, s.rulesets, s.seats, s.turn_seconds, s.swap_seconds, s.reserve_seconds, s.entropy, s.only_stayers, s.standing,
+    s.key, s.fill_after, s.keep,
     s.created_at, s.expires_at, s.ended_at, s.table_id
 FROM (
     SELECT o.*
@@ -46,14 +47,35 @@ FROM (
 ) s
 ORDER BY s.created_at, s.seek_id
 
--- seeks_waiting: how many players wait for a table on which conditions, most players, then the longest wait first.
+-- seeks_waiting: how many players of each standing wait on which conditions, most players, then the longest wait first.
 -- $1 time after which they expire, $2 limit
-SELECT rulesets, seats, turn_seconds, swap_seconds, reserve_seconds, entropy, count(DISTINCT player_id)
+SELECT
+    rulesets, seats, turn_seconds, swap_seconds, reserve_seconds, entropy, only_stayers,
+    count(DISTINCT player_id),
+    count(DISTINCT player_id) FILTER (WHERE standing = 'stays'),
+    count(DISTINCT player_id) FILTER (WHERE standing = 'leaves')
 FROM seeks
 WHERE ended_at IS NULL AND expires_at > $1::timestamptz
-GROUP BY rulesets, seats, turn_seconds, swap_seconds, reserve_seconds, entropy
+GROUP BY rulesets, seats, turn_seconds, swap_seconds, reserve_seconds, entropy, only_stayers
 ORDER BY count(DISTINCT player_id) DESC, min(created_at), rulesets
 LIMIT $2
+
+-- hands_left: of a player's newest hands with other people that are over, how many, and how many the player left.
+-- $1 player, $2 number of hands, those against bots and running ones included
+SELECT count(*), count(*) FILTER (WHERE g.left_by @> to_jsonb(own.seat))
+FROM (
+    SELECT s.game_id, s.seat
+    FROM game_seats s
+    WHERE s.player_id = $1::uuid
+    ORDER BY s.dealt_at DESC, s.game_id DESC
+    LIMIT $2
+) own
+JOIN games g ON g.game_id = own.game_id
+WHERE
+    g.left_by IS NOT NULL
+    AND EXISTS (
+        SELECT FROM game_seats o WHERE o.game_id = own.game_id AND o.player_id <> $1::uuid
+    )
 
 -- purge_seeks: delete a batch of seeks that ended or expired before a time; returns how many, 0 at the end.
 -- $1 time

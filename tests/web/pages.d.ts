@@ -64,6 +64,7 @@ declare global {
     "#seek-rules": HTMLSelectElement;
     "#seek-seats": HTMLSelectElement;
     "#seek-bots": HTMLInputElement;
+    "#seek-stayers": HTMLInputElement;
     "#clock": HTMLSelectElement;
     "#seek-clock": HTMLSelectElement;
     "#private": HTMLInputElement;

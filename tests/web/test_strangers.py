@@ -15,7 +15,7 @@ from tests.web.test_company import player
 
 pytestmark = pytest.mark.heavy
 
-CLOCK = {"turn_seconds": 5, "swap_seconds": 60, "reserve_seconds": 6}
+CLOCK = {"turn_seconds": 8, "swap_seconds": 60, "reserve_seconds": 6}
 
 
 def met(visits: Visits, ada: Client, her: dict[str, Any], bob: Client) -> tuple[Page, str]:
@@ -23,7 +23,8 @@ def met(visits: Visits, ada: Client, her: dict[str, Any], bob: Client) -> tuple[
     conditions = {"rulesets": ["leeds"], "seats": 2, "clock": CLOCK}
     seek = bob.call("POST", "/v1/seeks", conditions).json["id"]
     page = visits.open_as(her, "/", "phone")
-    offer = page.locator("#seek-others li").filter(has_text="0:05 a turn, 0:06 in reserve")
+    offer = page.locator("#seek-others li").filter(has_text="0:08 a turn, 0:06 in reserve")
+    expect(offer).to_contain_text("1 is new, or leaves some hands.")
     offer.get_by_role("button", name="Join").click()
     page.wait_for_url("**/play/*")
     game = page.url.rpartition("/")[2]
@@ -51,16 +52,38 @@ def test_who_stays_sees_the_turn_the_reserve_the_time_out_and_the_stand_in(
     page, game = met(visits, ada, her, bob)
     give_turn(ada, game)
     clock = page.locator(".seat.turn [data-clock]")
-    expect(clock).to_have_text(re.compile(r"^0:0[0-5] \+ 0:0[56]$"))
-    expect(clock).to_have_text(re.compile(r"^0:0[1-6] in reserve$"))
+    expect(clock).to_have_text(re.compile(r"^0:0[0-8] \+ 0:0[56]$"), timeout=20_000)
+    expect(clock).to_have_text(re.compile(r"^0:0[1-6] in reserve$"), timeout=20_000)
     assert faults_of(page) == []
     late = page.locator("#log li").filter(has_text="Bob ran out of time")
-    expect(late).to_have_count(1, timeout=15_000)
+    expect(late).to_have_count(1, timeout=30_000)
     if ada.call("GET", f"/v1/games/{game}").json["moves"]:
         expect(page.locator("#own [data-clock]")).to_be_visible()
     seen = give_turn(ada, game)
     assert seen["reserve_from"] is None
-    expect(clock).to_have_text(re.compile(r"^0:0[0-5]$"))
+    expect(clock).to_have_text(re.compile(r"^0:0[0-8]$"), timeout=20_000)
     badge = page.locator('.seat abbr[title="a bot stands in"]')
-    expect(badge).to_be_visible(timeout=15_000)
+    expect(badge).to_be_visible(timeout=30_000)
     assert give_turn(ada, game)["seats"][1 - seen["as"]]["reserve_seconds"] == 0
+
+
+def test_a_seeker_asks_for_players_who_stay_and_is_counted_alone_until_one_comes(
+    visits: Visits, service: Running
+) -> None:
+    """A newcomer's seek agrees in all but that; the lobby of a third one shows the condition."""
+    (ada, her), (bob, _) = player(service, "Ada"), player(service, "Bob")
+    page = visits.open_as(her, "/", "phone")
+    page.locator("#seek-seats").select_option("2")
+    page.get_by_label("Only with players who stay").check()
+    page.get_by_role("button", name="Find players").click()
+    page.get_by_role("button", name="Cancel").wait_for()
+    [seek] = ada.call("GET", "/v1/seeks").json["mine"]
+    assert (seek["only_stayers"], seek["standing"]) == (True, "mixed")
+    same = {name: seek[name] for name in ("rulesets", "seats", "clock", "entropy")}
+    bob.call("POST", "/v1/seeks", {**same, "fill_with_bots_after": None})
+    page.reload()
+    expect(page.locator("#seek-count")).to_have_text(re.compile(r"^1 of 2, bots in"))
+    other = visits.open("/")
+    offer = other.locator("#seek-others li").filter(has_text="Only with players who stay.")
+    expect(offer.first).to_contain_text("Normal: 1 min a turn + 3 min")
+    assert faults_of(other) == []

@@ -9,7 +9,7 @@ from msgspec.structs import replace
 
 from service.application.games.entry import GameEntry
 from service.application.games.record import GAMES, GameRecord
-from service.application.games.schedule import STAND_IN_AFTER, Wake, next_wake
+from service.application.games.schedule import STAND_IN_AFTER, Wake, next_wake, seats_left
 from service.application.streams import Folded
 from service.application.tables.record import TABLES, TableRecord, seat_summaries, table_summary
 from service.domain.commands import Seat
@@ -144,6 +144,7 @@ def game_summary(
         reason=None if reason is None else reason.value,
         shithead=result.shithead if result else None,
         places=list(result.places) if result else None,
+        left_by=seats_left(game) if result else None,
         wake_kind=wake.kind.value if wake else None,
         wake_at=format_time(wake.at) if wake else None,
     )

@@ -179,6 +179,18 @@ def stands_in(game: Game, seat: Seat, *, back: frozenset[Seat]) -> bool:
     return person and game.seats[seat].time_outs >= STAND_IN_AFTER and seat not in back
 
 
+def seats_left(game: Game) -> list[Seat]:
+    """
+    Return the seats whose people had left a hand by its end.
+
+    A bot stood in for them, or the hand was aborted because it waited for them in vain. Who gives
+    up has not left: that is a loss like any other.
+    """
+    awaited = None if game.result is None else game.result.awaited
+    seats = range(len(game.seats))
+    return [s for s in seats if s == awaited or stands_in(game, s, back=frozenset())]
+
+
 def window_until(
     record: GameRecord, *, window_seconds: int, able_since: datetime | None = None
 ) -> datetime | None:

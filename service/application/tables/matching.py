@@ -10,6 +10,7 @@ from datetime import datetime, timedelta
 from typing import Final
 from uuid import UUID
 
+from schemas.seeks import Standing
 from service.application.errors import Refusal
 from service.application.games.commits import relayed
 from service.application.quotas import Slice
@@ -80,6 +81,7 @@ class Pool:
         self._seeks = seeks
         self._open = (1 << len(seeks)) - 1
         self._with_bots = 0  # those that accept bots
+        self._staying = self._choosy = 0  # of players who stay; those that want such players alone
         self._wanting: dict[tuple[object, ...], int] = defaultdict(int)
         places = {player: place for place, player in enumerate(players_of(seeks))}
         self._player = [places[seek.player] for seek in seeks]
@@ -89,6 +91,8 @@ class Pool:
             own[self._player[number]] |= bit
             self._with_bots |= 0 if seek.fill_after is None else bit
             self._kept |= bit if seek.keep else 0
+            self._staying |= bit if seek.standing is Standing.STAYS else 0
+            self._choosy |= bit if seek.conditions.only_stayers else 0
             agreed = _agreed(seek)
             for ruleset in seek.conditions.rulesets:
                 self._wanting[ruleset, agreed] |= bit
@@ -129,12 +133,19 @@ class Pool:
     def _beside(self, number: int, wanting: int) -> list[int]:
         """Return the number of a seek, and those of the oldest others for the seats beside it."""
         members, seats = [number], self._seeks[number].conditions.seats
-        free = wanting & self._open & ~self._apart[self._player[number]]
+        free = wanting & self._open & self._accepted_by(number)
         while free and len(members) < seats:
             oldest = (free & -free).bit_length() - 1
             members.append(oldest)
-            free &= ~self._apart[self._player[oldest]]
+            free &= self._accepted_by(oldest)
         return members
+
+    def _accepted_by(self, number: int) -> int:
+        """Return the seeks that may sit beside one, by blocks and by who stays."""
+        bit, free = 1 << number, ~self._apart[self._player[number]]
+        if self._choosy & bit:
+            free &= self._staying
+        return free if self._staying & bit else free & ~self._choosy
 
     def _taken(self, ruleset: str, members: Iterable[int]) -> Match:
         numbers = sorted(members)

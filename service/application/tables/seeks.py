@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final
 from uuid import UUID, uuid5
 
 import orjson
 
+from schemas.seeks import Standing
 from schemas.views import clock_json
 from service.application.calls import Answered, Idempotency, RegisteredPlayer
 from service.application.errors import Refusal, not_found
@@ -31,6 +32,24 @@ MANY: Final = 100
 
 KEPT_SECONDS: Final = 2.0
 
+COUNTED: Final = 50
+"""Number of a player's newest hands that its standing follows from."""
+
+Waiting = Sequence[tuple[SeekConditions, Mapping[Standing, int]]]
+"""Conditions, and how many players of each standing wait on them."""
+
+
+def standing_of(hands: int, left: int) -> Standing:
+    """
+    Return the standing of a player who left some of the newest hands.
+
+    >>> [str(standing_of(*one)) for one in ((4, 0), (5, 0), (10, 1), (10, 2), (1, 1), (5, 2))]
+    ['mixed', 'stays', 'stays', 'mixed', 'mixed', 'leaves']
+    """
+    if left >= 2 and 3 * left > hands:
+        return Standing.LEAVES
+    return Standing.STAYS if hands >= 5 and 10 * left <= hands else Standing.MIXED
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SeekRequest:
@@ -49,7 +68,7 @@ class Seeks:
     handler: Handler
     changes: TableChanges
     directory: Directory
-    known: list[tuple[float, Sequence[tuple[SeekConditions, int]]]] = field(default_factory=list)
+    known: list[tuple[float, Waiting]] = field(default_factory=list)
 
     def post(
         self, player: RegisteredPlayer, wanted: SeekRequest, request: Idempotency | None
@@ -87,8 +106,12 @@ class Seeks:
             until = time.monotonic() + (KEPT_SECONDS if len(found) >= MANY else 0)
             self.known[:] = [(until, found)]
         items = [
-            {**_conditions_json(conditions), "players": count}
-            for conditions, count in found[after : after + limit]
+            {
+                **_conditions_json(conditions),
+                "players": sum(counts.values()),
+                "standings": {standing.value: count for standing, count in counts.items()},
+            }
+            for conditions, counts in found[after : after + limit]
         ]
         return items, after + limit if len(found) > after + limit else None
 
@@ -143,6 +166,7 @@ class Seeks:
             id=uuid5(player.id, request.request_key.hex()) if request else identity,
             player=player.id,
             conditions=wanted.conditions,
+            standing=standing_of(*self.changes.directory.hands_left(player.id, newest=COUNTED)),
             key=wanted.key,
             fill_after=wanted.fill_after,
             keep=wanted.keep,
@@ -160,6 +184,7 @@ class Seeks:
             "id": str(seek.id),
             "status": seek.status(self.changes.world.now()).value,
             **_conditions_json(seek.conditions),
+            "standing": seek.standing.value,
             "key": seek.key,
             "fill_with_bots_after": seek.fill_after,
             "keep": seek.keep,
@@ -175,4 +200,5 @@ def _conditions_json(conditions: SeekConditions) -> dict[str, Any]:
         "seats": conditions.seats,
         "clock": clock_json(conditions.clock),
         "entropy": conditions.entropy.value,
+        "only_stayers": conditions.only_stayers,
     }

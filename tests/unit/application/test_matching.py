@@ -13,6 +13,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from schemas.seeks import Standing
 from service.application.tables.matching import Match, Pool, players_of
 from service.domain.events import Clock, Entropy
 from service.store.seeks import Seek, SeekConditions
@@ -29,6 +30,8 @@ def seek(
     player: int | None = None,
     clock: Clock | None = None,
     entropy: Entropy = Entropy.NONE,
+    standing: Standing = Standing.MIXED,
+    only_stayers: bool = False,
 ) -> Seek:
     """Return a seek posted at second `number`, by default by the player of this number."""
     at = THEN + timedelta(seconds=number)
@@ -36,8 +39,13 @@ def seek(
         id=UUID(int=number),
         player=UUID(int=number if player is None else player),
         conditions=SeekConditions(
-            rulesets=tuple(rulesets), seats=seats, clock=clock, entropy=entropy
+            rulesets=tuple(rulesets),
+            seats=seats,
+            clock=clock,
+            entropy=entropy,
+            only_stayers=only_stayers,
         ),
+        standing=standing,
         key=None,
         fill_after=fill,
         created_at=at,
@@ -100,6 +108,31 @@ def test_the_oldest_seek_chooses_among_the_rulesets_that_are_possible() -> None:
     assert matched(seek(1, "ab"), seek(2, "ba")) == ["a 1 2"]
     assert matched(seek(1, "ab"), seek(2, "b"), seek(3, "a")) == ["a 1 3"]
     assert matched(seek(1, "ab"), seek(2, "b")) == ["b 1 2"]
+
+
+def test_who_wants_players_who_stay_is_seated_with_them_alone() -> None:
+    """The condition is about the others: who states it may be new, or leave hands."""
+    stays, leaves = Standing.STAYS, Standing.LEAVES
+    choosy = seek(1, only_stayers=True)
+    assert matched(choosy, seek(2), seek(3, standing=leaves)) == ["a 2 3"]
+    assert matched(choosy, seek(2), seek(3, standing=stays)) == ["a 1 3"]
+    assert matched(seek(1), seek(2, only_stayers=True, standing=stays)) == []
+    assert matched(seek(1, standing=stays), seek(2, only_stayers=True)) == ["a 1 2"]
+    both = [seek(n, only_stayers=True) for n in (1, 2)]
+    assert matched(*both) == []
+    assert matched(both[0], replace(both[1], standing=stays)) == [], "the other one is new"
+
+
+def test_each_of_three_who_want_players_who_stay_gets_them() -> None:
+    stays = Standing.STAYS
+    kind = [seek(n, seats=3, standing=stays) for n in (1, 2, 3)]
+    late = seek(4, seats=3, standing=stays, only_stayers=True)
+    assert matched(kind[0], seek(2, seats=3), kind[2], late) == ["a 1 2 3"]
+    assert matched(kind[0], late, seek(5, seats=3), seek(6, seats=3, standing=stays)) == ["a 1 4 6"]
+
+
+def test_bots_fill_the_seats_beside_who_wants_players_who_stay() -> None:
+    assert matched(seek(1, fill=5, only_stayers=True), seek(2, fill=5)) == ["a 1 +1", "a 2 +1"]
 
 
 def test_players_who_are_apart_are_not_seated_together() -> None:

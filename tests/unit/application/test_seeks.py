@@ -9,19 +9,22 @@ import orjson
 import psycopg
 import pytest
 
-from service.application.calls import Idempotency, RegisteredPlayer
+from service.application.calls import Caller, Idempotency, RegisteredPlayer
 from service.application.errors import Refusal
+from service.application.games.schedule import ENTROPY_SECONDS
 from service.application.quotas import QUOTAS, Slice
 from service.application.tables.matching import PRESENT, TERM
 from service.application.tables.seeks import SeekRequest
 from service.bootstrap import Services
 from service.domain.events import Clock, Entropy
+from service.domain.game import Status
 from service.domain.table import SeatKind, TableStatus
 from service.store.events import PlayerErased, QuotaKind
 from service.store.seeks import Seek, SeekConditions
 from tests.streams import numbered
 from tests.unit.application.conftest import SharedStore
-from tests.worlds.fake_world import open_game, person
+from tests.worlds.fake_world import entry_of, legal, open_game, person, version_of
+from tests.worlds.fake_world import post as post_move
 
 
 def post(
@@ -32,6 +35,7 @@ def post(
     fill: int | None = None,
     key: str | None = None,
     entropy: Entropy = Entropy.NONE,
+    only_stayers: bool = False,
     request: Idempotency | None = None,
 ) -> dict[str, Any]:
     conditions = SeekConditions(
@@ -39,6 +43,7 @@ def post(
         seats=seats,
         clock=Clock(turn_seconds=20, swap_seconds=60),
         entropy=entropy,
+        only_stayers=only_stayers,
     )
     wanted = SeekRequest(conditions=conditions, key=key, fill_after=fill)
     answer: dict[str, Any] = orjson.loads(services.seeks.post(player, wanted, request).body)
@@ -369,7 +374,9 @@ def test_seeks_of_others_are_counted_and_not_shown(
         "seats": 2,
         "clock": {"turn_seconds": 20, "swap_seconds": 60, "reserve_seconds": 0},
         "entropy": "none",
+        "only_stayers": False,
         "players": 1,
+        "standings": {"stays": 0, "mixed": 1, "leaves": 0},
     }
     assert services.seeks.of_player(bob.id) == services.seeks.of_player(None) == []
 
@@ -400,3 +407,80 @@ def test_a_long_list_of_conditions_is_read_once_in_a_while(
     assert len(services.seeks.waiting(after=0, limit=9)[0]) == 1
     services.seeks.known.clear()
     assert len(services.seeks.waiting(after=0, limit=9)[0]) == 2
+
+
+def end_hand(services: Services, host: RegisteredPlayer, guest: RegisteredPlayer) -> None:
+    """Let the host give up a hand of two people, in which both are there."""
+    game = open_game(services, host, ("me", "open"), guests=(guest,))
+    post_move(services, host, game, {"type": "forfeit"})
+
+
+def walk_away(
+    services: Services, deployment: SharedStore, host: RegisteredPlayer, guest: RegisteredPlayer
+) -> None:
+    """Let the guest of a hand of two people stay away until a bot has stood in to its end."""
+    clock = Clock(turn_seconds=5, swap_seconds=5, reserve_seconds=5)
+    game = open_game(services, host, ("me", "open"), clock=clock, guests=(guest,), turn_limit=20)
+    while not entry_of(services, game).record.sealed:
+        moves = legal(services, game, 0)
+        if moves:
+            ready = {"type": "ready"}
+            post_move(services, host, game, ready if ready in moves else moves[0])
+        else:
+            deployment.world.wait(10)
+        services.turns.play_due_moves(game, version_of(services, game))
+
+
+def test_a_seek_shows_how_often_its_player_left_hands_with_other_people(
+    services: Services, deployment: SharedStore, ada: RegisteredPlayer, bob: RegisteredPlayer
+) -> None:
+    """Who gives up has not left; hands against bots do not count; newcomers are `mixed`."""
+    assert [post(services, one)["standing"] for one in (ada, bob)] == ["mixed", "mixed"]
+    for _ in range(5):
+        end_hand(services, ada, bob)
+    alone = open_game(services, bob, ("me", {"bot": "lowest"}), entropy=Entropy.VALUE)
+    deployment.world.wait(ENTROPY_SECONDS)
+    services.turns.play_due_moves(alone, version_of(services, alone))
+    assert entry_of(services, alone).record.game.status is Status.ABORTED
+    assert services.directory.hands_left(bob.id, newest=9) == (5, 0)
+    assert [post(services, one)["standing"] for one in (ada, bob)] == ["stays", "stays"]
+    for _ in range(3):
+        walk_away(services, deployment, ada, bob)
+    assert services.directory.hands_left(ada.id, newest=9) == (8, 0)
+    assert services.directory.hands_left(bob.id, newest=9) == (8, 3)
+    assert [post(services, one)["standing"] for one in (ada, bob)] == ["stays", "leaves"]
+    [waiting], _ = services.seeks.waiting(after=0, limit=9)
+    assert waiting["standings"] == {"stays": 1, "mixed": 0, "leaves": 1}
+
+
+def test_the_standing_follows_from_the_newest_hands_alone(
+    services: Services, deployment: SharedStore, ada: RegisteredPlayer, bob: RegisteredPlayer
+) -> None:
+    """The work of a seek is bounded, and what is long ago is forgotten."""
+    walk_away(services, deployment, ada, bob)
+    for _ in range(3):
+        end_hand(services, ada, bob)
+    assert services.directory.hands_left(bob.id, newest=4) == (4, 1)
+    assert services.directory.hands_left(bob.id, newest=3) == (3, 0)
+
+
+def test_a_hand_that_was_aborted_after_a_wait_for_a_player_was_left_by_that_player(
+    services: Services, deployment: SharedStore, ada: RegisteredPlayer, bob: RegisteredPlayer
+) -> None:
+    game = open_game(services, ada, ("me", "open"), entropy=Entropy.VALUE, guests=(bob,))
+    services.entropy.give(Caller(player=ada.id), game, commit=None, value="01" * 32)
+    deployment.world.wait(ENTROPY_SECONDS)
+    services.turns.play_due_moves(game, version_of(services, game))
+    assert services.directory.hands_left(ada.id, newest=9) == (1, 0)
+    assert services.directory.hands_left(bob.id, newest=9) == (1, 1)
+
+
+def test_who_wants_players_who_stay_waits_for_them(
+    services: Services, ada: RegisteredPlayer, bob: RegisteredPlayer
+) -> None:
+    first = post(services, ada, only_stayers=True)
+    assert met(services, bob)["status"] == "open"
+    for _ in range(5):
+        end_hand(services, ada, bob)
+    assert met(services, bob)["status"] == "matched", "an equal seek has the newest standing"
+    assert status(services, ada, first) == "matched"

@@ -88,19 +88,32 @@ function show(seeks) {
 const agree = (one, other) =>
   one.seats === other.seats && one.entropy === other.entropy && JSON.stringify(one.clock) === JSON.stringify(other.clock) && one.rulesets.some((id) => other.rulesets.includes(id));
 
+/** @type {("stays" | "mixed" | "leaves")[]} */
+const STANDINGS = ["stays", "mixed", "leaves"];
+
+/** How many of those who wait may sit beside the player of a seek, who is one of them. @param {Api["Waiting"]} one @param {Api["Seek"]} mine */
+function beside(one, mine) {
+  const isOwn = one.only_stayers === mine.only_stayers;
+  const stays = mine.standing === "stays";
+  if (mine.only_stayers) return one.only_stayers && !stays ? Number(isOwn) : one.standings.stays + Number(isOwn && !stays);
+  return one.only_stayers && !stays ? 0 : one.players;
+}
+
 /** Show how many players wait: for the seeks of this page, else the offers of others. */
 export async function showSeekers() {
   const { open } = await get("/v1/seeks");
-  const count = (/** @type {Api["Seek"]} */ mine) => Math.min(mine.seats, open.filter((one) => agree(one, mine)).reduce((sum, one) => sum + one.players, 0));
+  const count = (/** @type {Api["Seek"]} */ mine) => Math.min(mine.seats, open.filter((one) => agree(one, mine)).reduce((sum, one) => sum + beside(one, mine), 0));
   const counts = shown.map((seek) => ({ k: count(seek), n: seek.seats })).sort((a, b) => b.k / b.n - a.k / a.n);
   const fills = shown.find((one) => one.fill_with_bots_after !== null);
   const until = fills && new Date(Date.parse(fills.created_at) + Number(fills.fill_with_bots_after) * 1000).toISOString();
   replace(find("#seek-count"), counts.length ? t("seek.count", counts[0]) : "", ...(until ? [t("seek.bots.in"), h("span", { "data-until": until })] : []));
   const others = shown.length ? [] : open.slice(0, FOUND);
   replace(find("#seek-others"), ...others.map((one) => {
-    const { players: _, ...conditions } = one;
+    const { players: _players, standings, ...conditions } = one;
+    const who = STANDINGS.filter((name) => standings[name]).map((name) => t(`standing.${name}`, { n: standings[name] })).join(", ");
     return h("li", null, [
       h("span", null, [t("seek.offer", { n: one.players, rules: nameOf(one.rulesets), who: t("seek.seats", { n: one.seats }), clock: clockInWords(one.clock) })]), " ",
+      h("span", { class: "quiet" }, [t("seek.who", { who }), " ", one.only_stayers ? t("seek.who", { who: t("seek.only") }) : null]), " ",
       h("button", { "data-key": `seek ${JSON.stringify(conditions)}`, onclick: () => join(conditions).catch(complain) }, [t("seek.join")]),
     ]);
   }));
@@ -163,6 +176,7 @@ export async function seek() {
     seats: n,
     clock: clockOf(find("#seek-clock").value),
     entropy: entropyMode(),
+    only_stayers: find("#seek-stayers").checked,
     ...key,
     fill_with_bots_after: find("#seek-bots").checked && at === 0 ? BOTS_AFTER : null,
   })));
