@@ -32,6 +32,7 @@ from schemas.strict_fields import (
     viewer_field,
 )
 from schemas.views import FrameSchema, GameViewSchema, ResultSchema, RulesetRefSchema
+from service.domain.commands import AfterAbsence
 from service.domain.events import EndReason
 from service.domain.game import Status
 
@@ -314,6 +315,24 @@ class OpeningsSchema(Closed):
 
     items = list_of(OpeningSchema, "the openings, in order of `p`")
     next = fields.String(allow_none=True, **described("always null"))
+
+
+class AbsenceSchema(Closed):
+    """A player who is away, and what the caller may claim."""
+
+    seat = seat_field("the seat of the player")
+    away_seconds = Integer(**described("how long the hand has lacked the player"))
+    claims = fields.List(
+        Chosen(*AfterAbsence),
+        **described("the values of `then` with which the caller may make the move `claim_absence`"),
+    )
+
+
+class AbsencesSchema(Closed):
+    """The players that a hand waits for and who are away."""
+
+    after_seconds = Integer(**described("the time after which a player counts as away"))
+    absent = list_of(AbsenceSchema, "the absent players about whom the caller may claim something")
 
 
 class GameSeatSchema(Closed):

@@ -22,7 +22,9 @@ from schemas.strict_fields import (
 )
 from service.domain.cards import Card
 from service.domain.commands import (
+    AfterAbsence,
     AgreeEnd,
+    ClaimAbsence,
     Forfeit,
     Lay,
     Move,
@@ -73,6 +75,8 @@ def move_json(move: Move) -> dict[str, Any]:
             return {"type": "forfeit"}
         case AgreeEnd():
             return {"type": "agree_end"}
+        case ClaimAbsence(absent=absent, then=then):
+            return {"type": "claim_absence", "absent": absent, "then": then.value}
         case _:
             assert_never(move)
 
@@ -101,6 +105,9 @@ def move_of(data: Mapping[str, Any], seat: Seat) -> Move:
             return Forfeit(seat=seat)
         case "agree_end":
             return AgreeEnd(seat=seat)
+        case "claim_absence":
+            then = AfterAbsence(data["then"])
+            return ClaimAbsence(seat=seat, absent=int(data["absent"]), then=then)
         case _:
             raise KeyError(kind)
 
@@ -220,6 +227,16 @@ class AgreeEndIntent(Closed):
     type = _named("agree_end")
 
 
+class ClaimAbsenceIntent(Closed):
+    """State that another player is away: a bot stands in, or the hand is to end unrated."""
+
+    type = _named("claim_absence")
+    absent = seat_field("the seat of the player who is away")
+    then = Chosen(
+        *AfterAbsence, **described("`stand_in`: a bot plays for the seat; `end`: the hand ends")
+    )
+
+
 INTENTS: Mapping[str, type[Schema]] = {
     "play": PlayIntent,
     "play_blind": PlayBlindIntent,
@@ -231,6 +248,7 @@ INTENTS: Mapping[str, type[Schema]] = {
     "ready": ReadyIntent,
     "forfeit": ForfeitIntent,
     "agree_end": AgreeEndIntent,
+    "claim_absence": ClaimAbsenceIntent,
 }
 """The schema of each type of move as signed: without `auth`, and `with` is required."""
 

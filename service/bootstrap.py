@@ -16,6 +16,7 @@ from service.application.disputes.disputes import Disputes, periods_of
 from service.application.disputes.files import DisputeFiles
 from service.application.disputes.findings import DisputeJobs
 from service.application.dumps import Dumps
+from service.application.games.absences import AWAY_SECONDS, Absences, Away, nobody_away
 from service.application.games.audits import Auditing
 from service.application.games.cache import GameCache, Histories, Names
 from service.application.games.due_moves import Turns
@@ -105,7 +106,7 @@ from service.store.lookups import Lookups
 from service.store.postgres_events import PostgresStore
 from service.store.public_log import PostgresLog, PostgresWal
 from service.store.replica import database_of
-from service.stream_counts import StreamCounts, nobody
+from service.stream_counts import Presence, StreamCounts, nobody
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -116,6 +117,7 @@ class Terms:
     retention: Retention = DEFAULT_RETENTION
     periods: Periods = Periods()  # noqa: RUF009 - a frozen value, the defaults of the settings
     idle_after: timedelta | None = None
+    away_seconds: int = AWAY_SECONDS.default
     witnesses: Sequence[RemoteWitness] = ()
     witness_quorum: int = 0
     authority: Authority | None = None
@@ -143,6 +145,7 @@ class Ports:
     wal: ArchivedWal | None = None
     verify: Work = answer_here
     following: Callable[[Sequence[UUID]], Collection[UUID]] = nobody
+    away: Away = nobody_away
     receivers: Receivers = field(default_factory=Receivers)
     close: Callable[[], None] = lambda: None
 
@@ -262,7 +265,12 @@ class Services:
 
     def _make_games(self, ports: Ports, terms: Terms) -> None:
         """Make the moves, and what reads running games."""
+        now = self.world.now
+        self.absences = Absences(
+            games=self.game_cache, away=ports.away, now=now, after=terms.away_seconds
+        )
         self.moves = Moves(
+            absences=self.absences,
             handler=self._handler,
             store=self.store,
             game_cache=self.game_cache,
@@ -556,6 +564,7 @@ def services_from(settings: Settings, *, most_waiting: int | None = None) -> Ser
         verify=within(settings.verify_seconds),
         receivers=Receivers(loopback=settings.of(LOOPBACK)),
         following=StreamCounts(redis).following,
+        away=Presence(redis).away,
         close=database.close,
     )
     return Services(ports, terms_of(settings))
@@ -566,6 +575,7 @@ def terms_of(settings: Settings) -> Terms:
     days = settings.of(IDLE_DAYS)
     return Terms(
         origin=settings.origin,
+        away_seconds=settings.of(AWAY_SECONDS),
         retention=retention_of(settings),
         periods=periods_of(settings),
         idle_after=timedelta(days=days) if days else None,

@@ -65,7 +65,7 @@ class Plan:
     abort: bool = False  # abort the set-up after the deck is committed
     seed: bytes | None = None
     forfeit_by: int | None = None  # the seat that forfeits after twelve moves
-    said: Mapping[int, tuple[Move, ...]] = field(default_factory=dict)  # by number of moves before
+    said: Mapping[int, Sequence[Move]] = field(default_factory=dict)  # by number of moves before
     stop: int | None = None  # stop after this many moves, without a seal
     shuffled: Callable[..., Shuffle] = derive  # attacks replace it by a stacked deck
     drawn: int | None = None  # the seat that deals instead of the drawn one
@@ -186,8 +186,9 @@ class _Maker:
             events = decide(command, game)
             by: int | None = command.seat
             silent = command.seat == plan.silent and moves >= plan.silent_after
-            if silent and plan.clock is not None:
-                self._wait(_time_of(plan.clock, game.status))
+            if silent and (plan.clock is not None or command.seat in game.absent):
+                if plan.clock is not None:
+                    self._wait(_time_of(plan.clock, game.status))
                 if game.status is Status.SWAPPING:
                     events, by = decide(TimeOut(seat=command.seat), game), None
                 else:

@@ -364,6 +364,7 @@ _SPEAKING = ("verify", "audit", "replay", "application", "domain")
 _WORDS = re.compile(r"[A-Za-z]{2,}[ ,:;]+[A-Za-z]{2,}")
 _BUILT_IN_CODE = {
     "application/disputes/disputes.py": "the words of settings, which `shithead settings` shows",
+    "application/games/absences.py": "the words of a setting",
     "application/games/schedule.py": "the words of a setting",
     "application/retention.py": "the words of settings",
     "application/quotas.py": "the words of the table of quotas, which a specification shows",

@@ -8,6 +8,7 @@ from functools import lru_cache
 from http import HTTPStatus
 from typing import Any, Final, cast
 
+import redis
 from flask import Blueprint, Flask, Request, Response
 from flask.sessions import NullSession, SessionInterface
 from flask.typing import ResponseReturnValue
@@ -47,6 +48,7 @@ from service.runtime.readiness import ReadyState
 from service.runtime.telemetry import configure_logs, configure_traces
 from service.startup_checks import check_start, warn_of_redis
 from service.store.database import queries
+from service.stream_counts import Presence
 
 health = Blueprint("health", __name__)
 
@@ -344,25 +346,26 @@ def _parts(
     rate_limits = limits.RateLimits(settings, weights)
     listener = RedisListener(settings.redis_url) if settings.redis_url else None
     waiting = Waiting(shares.waiting, listener)
+    client = None
+    if settings.redis_url:
+        client = client_of(settings.redis_url, **giving_up_after(limits.COUNTER_SECONDS))
     return Context(
         services=services,
         settings=settings,
         waiting=waiting,
-        streams=_stream_slots(settings, waiting.slots),
+        streams=_stream_slots(settings, waiting.slots, client),
         audience=Audience(
             waiting, services.directory, services.game_cache, CallThreads(DELIVERERS)
         ),
         uploads=Slots("verifications", MAX_VERIFICATIONS),
         long_games=LongGames(caller_address, rate_limits),
         rate_limits=rate_limits,
+        presence=Presence(client),
     )
 
 
-def _stream_slots(settings: Settings, slots: Slots) -> StreamSlots:
+def _stream_slots(settings: Settings, slots: Slots, client: redis.Redis | None) -> StreamSlots:
     """Return the slots for streams; without rate limits an address has its share of the process."""
     if not settings.rate_limits:
         return StreamSlots(slots, None, most=(slots.size, slots.size))
-    client = None
-    if settings.redis_url:
-        client = client_of(settings.redis_url, **giving_up_after(limits.COUNTER_SECONDS))
     return StreamSlots(slots, client)

@@ -21,6 +21,7 @@ from service.application.request import RequestRead
 from service.bootstrap import Services
 from service.replay.sentences import said
 from service.runtime.config import Settings
+from service.stream_counts import Presence
 
 _NAME = "shithead"
 
@@ -37,6 +38,7 @@ class Context:
     uploads: Slots  # for the verification of uploaded evidence
     long_games: LongGames
     rate_limits: RateLimits
+    presence: Presence
 
 
 def install(app: Flask, context: Context) -> None:

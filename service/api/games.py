@@ -8,7 +8,14 @@ from uuid import UUID
 from flask import Response
 
 from schemas.disputes import ReceiptRequestSchema
-from schemas.games import EntropyRequestSchema, GamePageSchema, GameQuery, GamesQuery, MovedSchema
+from schemas.games import (
+    AbsencesSchema,
+    EntropyRequestSchema,
+    GamePageSchema,
+    GameQuery,
+    GamesQuery,
+    MovedSchema,
+)
 from schemas.moves import MoveSchema
 from schemas.players import NothingSchema
 from schemas.tokens import Scope
@@ -140,7 +147,7 @@ def game(call: Call, game_id: UUID) -> Response:
         *MOVE_REFUSALS,
         *("bad-signature", "signature-required", "nonce-reused", "stale-version"),
         "limit-reached",
-        *("not-your-turn", "rule-refused", "unknown-card"),
+        *("not-your-turn", "rule-refused", "unknown-card", "not-away"),
     ),
     location=MOVED,
     tagged=True,
@@ -152,8 +159,9 @@ def move(call: Call, game_id: UUID) -> Response:
     """
     Make a move; with `If-Match` it is refused if any seat has acted since that version.
 
-    During the exchange of cards it is refused only if the caller's own seat has acted since. A
-    forfeit is refused only with a version that the game never had.
+    During the exchange of cards, and for `agree_end` and `claim_absence`, it is refused only if the
+    caller's own seat has acted since. A forfeit is refused only with a version that the game never
+    had. A claim is refused unless the player is away (`GET /v1/games/{game_id}/absences`).
     """
     return change_response(
         services().moves.move(
@@ -257,6 +265,26 @@ def back(call: Call, game_id: UUID) -> Response:
     A bot stands in for a player who has let deadlines pass. The answer is the caller's view.
     """
     return change_response(services().stand_ins.back(call.caller, game_id, call.repeat), 200)
+
+
+@operation(
+    games,
+    "GET",
+    f"{GAME}/absences",
+    answer=AbsencesSchema,
+    token=Token.NEEDED,
+    refuses=("not-found", "not-seated"),
+    headers=(InviteHeaders,),
+    weight=BY_EVENTS,
+)
+def absences(call: Call, game_id: UUID) -> Response:
+    """
+    List the players that a hand without a clock waits for and who are away, with possible claims.
+
+    A player is away who has neither called nor had an open stream for `after_seconds`, while the
+    hand waited.
+    """
+    return private(json_response(services().absences.seen_by(call.caller, game_id)))
 
 
 def _past(call: Call, game_id: UUID, at: int) -> Response:

@@ -171,6 +171,12 @@ PROBLEMS: Mapping[str, ProblemType] = {
         "The game has the move of this receipt, or no declared restore explains that it lacks it, "
         "or the caller has moved in this game since that restore.",
     ),
+    "not-away": _type(
+        HTTPStatus.CONFLICT,
+        "The player is not away",
+        "The rules allow the claim, but the player has called or had a stream within the time that "
+        "`GET /v1/games/{game_id}/absences` names, or the hand has not waited for so long.",
+    ),
     "unknown-version": _type(
         HTTPStatus.CONFLICT,
         "There was never such a version",

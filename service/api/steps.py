@@ -111,6 +111,7 @@ def _admit(call: Call, read: RequestRead, scope: Scope | None, *, deferred: bool
     if read.player is None:
         return
     context().rate_limits.count_player(read.player.id)
+    context().presence.note(read.player.id)
     if scope is not None and scope not in read.player.scopes:
         if not read.confirmed:
             read.confirm()  # an ended token is reported first

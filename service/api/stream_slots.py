@@ -14,7 +14,7 @@ import redis
 from service.application.errors import Refusal
 from service.application.quotas import MAX_STREAMS_OF_ADDRESS, MAX_STREAMS_OF_PLAYER, Slots
 from service.replay.sentences import said
-from service.stream_counts import key_of
+from service.stream_counts import heard, key_of
 
 LEASE_SECONDS = 20
 """
@@ -145,6 +145,8 @@ class StreamSlots:
             with client.pipeline(transaction=False) as together:
                 for stream, whose in held.items():
                     renew(keys=_keys(whose), args=[stream, LEASE_SECONDS], client=together)
+                    for player in whose[1:]:
+                        heard(together, player, time.time())
                 together.execute()
         except (redis.RedisError, OSError):
             self._retry_at = time.monotonic() + REDIS_RETRY_SECONDS

@@ -61,6 +61,14 @@ class LayMove(TypedDict):
     stacks: list[list[str]]
 
 
+class ClaimAbsenceMove(TypedDict):
+    """State that another player is away: a bot stands in, or the hand is to end unrated."""
+
+    type: Literal["claim_absence"]
+    absent: int
+    then: Literal["stand_in", "end"]
+
+
 class PlainMove(TypedDict):
     """A move without cards."""
 
@@ -70,7 +78,7 @@ class PlainMove(TypedDict):
 PickUpMove = TypedDict("PickUpMove", {"type": Literal["pick_up"], "with": list[str]})
 """Pick up the pile, and these face-up cards with it."""
 
-Move = PlayMove | PlayBlindMove | PickUpMove | SwapMove | LayMove | PlainMove
+Move = PlayMove | PlayBlindMove | PickUpMove | SwapMove | LayMove | ClaimAbsenceMove | PlainMove
 """A move as `moves` lists it and as it is posted; `type` distinguishes the variants."""
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from enum import StrEnum
 from typing import TYPE_CHECKING
 
 from msgspec import Struct
@@ -81,7 +82,25 @@ class AgreeEnd(Struct, frozen=True, kw_only=True, gc=False):
     seat: Seat
 
 
-Move = Play | PlayBlind | PickUp | TryStock | Pass | Swap | Lay | Ready | Forfeit | AgreeEnd
+class AfterAbsence(StrEnum):
+    """What somebody asks for instead of a player who is away."""
+
+    STAND_IN = "stand_in"
+    END = "end"
+
+
+class ClaimAbsence(Struct, frozen=True, kw_only=True, gc=False):
+    """State that the player at `absent` is away: a bot stands in, or the hand ends unrated."""
+
+    seat: Seat
+    absent: Seat
+    then: AfterAbsence
+
+
+Leave = Forfeit | AgreeEnd | ClaimAbsence
+"""A command about the hand as a whole, possible on turn or not."""
+
+Move = Play | PlayBlind | PickUp | TryStock | Pass | Swap | Lay | Ready | Leave
 """A command that a player can post."""
 
 

@@ -11,6 +11,7 @@ from msgspec.structs import replace
 from service.domain.cards import Card, rank_of
 from service.domain.commands import (
     AgreeEnd,
+    ClaimAbsence,
     Command,
     Forfeit,
     GameOver,
@@ -53,7 +54,7 @@ from service.domain.events import (
 )
 from service.domain.evolve import evolve, is_follow_up, must_cover, on_pile
 from service.domain.game import SWAPPING, Game, Status
-from service.domain.leaving import agree_end
+from service.domain.leaving import agree_end, claim_absence
 from service.domain.legal import (
     default_moves,
     follow_up_cards,
@@ -84,6 +85,8 @@ def decide(command: Command, game: Game) -> tuple[Event, ...]:
         return _forfeit(command, game)
     if isinstance(command, AgreeEnd):
         return agree_end(command, game)
+    if isinstance(command, ClaimAbsence):
+        return claim_absence(command, game)
     if not may_act(game, command.seat):
         raise NotYourTurn("refused.not_now", seat=command.seat)
     if game.status is SWAPPING:
@@ -125,6 +128,8 @@ def _turn(command: Move, game: Game) -> tuple[Event, ...]:
             return _forfeit(command, game)
         case AgreeEnd():
             return agree_end(command, game)
+        case ClaimAbsence():
+            return claim_absence(command, game)
         case _:
             assert_never(command)
 

@@ -9,7 +9,7 @@ from typing import Final
 from msgspec import Struct
 
 from service.domain.cards import Card, Rank
-from service.domain.commands import Seat
+from service.domain.commands import AfterAbsence, Seat
 from service.domain.ruleset import Ruleset
 
 Direction = int  # +1 clockwise, -1 counterclockwise
@@ -280,6 +280,18 @@ class EndAgreed(Struct, frozen=True, kw_only=True, gc=False):
     seat: Seat
 
 
+class AbsenceClaimed(Struct, frozen=True, kw_only=True, gc=False):
+    """
+    A person stated that the player at `absent` is away; no record shows whether that is so.
+
+    Then a bot stands in until the absent player moves, or the hand ends once all others ask for it.
+    """
+
+    seat: Seat
+    absent: Seat
+    then: AfterAbsence
+
+
 class GameEnded(Struct, frozen=True, kw_only=True, gc=False):
     """The hand is over."""
 
@@ -311,5 +323,5 @@ PlayEvent = (
     | TurnPassed
     | TurnTimedOut
 )
-EndEvent = SeatOut | EndAgreed | GameEnded | GameSealed | GameAborted
+EndEvent = SeatOut | EndAgreed | AbsenceClaimed | GameEnded | GameSealed | GameAborted
 Event = SetupEvent | ExchangeEvent | PlayEvent | EndEvent

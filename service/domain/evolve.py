@@ -8,9 +8,10 @@ from typing import assert_never
 from msgspec.structs import replace
 
 from service.domain.cards import HIDDEN, Card, rank_of
-from service.domain.commands import Seat
+from service.domain.commands import AfterAbsence, Seat
 from service.domain.events import (
     AbortCause,
+    AbsenceClaimed,
     BlindFailed,
     CardsDealt,
     CardsDrawn,
@@ -341,12 +342,22 @@ def _acted(game: Game, seat: Seat) -> Game:
     """Return the game after an action; a seat's own move ends its time-outs and its agreement."""
     if game.timed_out == seat:
         return replace(game, timed_out=None)
-    if seat in game.agreed:
-        game = replace(game, agreed=game.agreed - {seat})
+    if game.agreed or game.replaced or game.asked:
+        game = _present(game, seat)
     state = game.seats[seat]
     if state.time_outs == 0:
         return game
     return game.with_seat(seat, replace(state, time_outs=0))
+
+
+def _present(game: Game, seat: Seat) -> Game:
+    """Return the game after a seat's own move, which takes back what it said and what it denies."""
+    return replace(
+        game,
+        agreed=game.agreed - {seat},
+        replaced=frozenset(one for one in game.replaced if one[0] != seat),
+        asked=frozenset(pair for pair in game.asked if seat not in pair),
+    )
 
 
 def _end(game: Game, event: EndEvent) -> Game:
@@ -355,6 +366,12 @@ def _end(game: Game, event: EndEvent) -> Game:
             return game.with_seat(seat, replace(game.seats[seat], place=place))
         case EndAgreed(seat=seat):
             return replace(game, agreed=game.agreed | {seat})
+        case AbsenceClaimed(seat=seat, absent=absent, then=AfterAbsence.END):
+            return replace(game, asked=game.asked | {(seat, absent)})
+        case AbsenceClaimed(absent=absent):
+            others = frozenset(one for one in game.replaced if one[0] != absent)
+            asked = frozenset(pair for pair in game.asked if pair[1] != absent)
+            return replace(game, replaced=others | {(absent, game.version)}, asked=asked)
         case GameEnded():
             result = GameResult(
                 reason=event.reason, cause=None, shithead=event.shithead, places=event.places

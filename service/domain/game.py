@@ -72,6 +72,11 @@ class SeatState(Struct, frozen=True, kw_only=True, gc=False):
         """Return the face-up cards of all slots."""
         return tuple(card for stack in self.up for card in stack)
 
+    @property
+    def count(self) -> int:
+        """Return the number of cards left in all zones, which is public."""
+        return len(self.hand) + len(self.up_cards) + sum(p is not None for p in self.down)
+
 
 class LastPlay(Struct, frozen=True, kw_only=True, gc=False):
     """The play on top of the pile, together with its follow-ups."""
@@ -121,11 +126,18 @@ class Game(Struct, frozen=True, kw_only=True, gc=False):
     actions: int = 0  # counted against the turn limit
     timed_out: Seat | None = None  # the seat for which the current move is made
     agreed: frozenset[Seat] = frozenset()  # to the end of the hand, and without a move since
+    replaced: frozenset[tuple[Seat, int]] = frozenset()  # absent, and the version of the claim
+    asked: frozenset[tuple[Seat, Seat]] = frozenset()  # who asks for the end, and who is absent
     result: GameResult | None = None
 
     def people(self) -> tuple[Seat, ...]:
         """Return the seats of people, also of those who are out."""
         return tuple([s for s, setup in enumerate(self.setup.seats) if setup.kind == "human"])
+
+    @property
+    def absent(self) -> frozenset[Seat]:
+        """Return the seats for which a bot stands in because somebody claimed their absence."""
+        return frozenset(seat for seat, _ in self.replaced)
 
     def in_play(self) -> tuple[Seat, ...]:
         """Return the seats that are not out, in order."""

@@ -10,6 +10,7 @@ from uuid import UUID
 from schemas.notices import NoticeType
 from service.api.events import events, replay, stream
 from service.api.games import games
+from service.application.games.absences import AWAY_SECONDS
 from service.application.games.schedule import IDLE_DAYS, INTERVAL_SECONDS
 from service.application.operations import MAX_STUCK, stuck_games
 from service.application.quotas import MAX_SWAPS, Bound, Slice, bounds
@@ -148,5 +149,5 @@ GAMES: Final = Feature(
             problem=None,
         ),
     },
-    settings=(IDLE_DAYS,),
+    settings=(IDLE_DAYS, AWAY_SECONDS),
 )

@@ -11,6 +11,7 @@ from service.domain.commands import Seat
 from service.domain.demand import burn_cause
 from service.domain.events import (
     AbortCause,
+    AbsenceClaimed,
     BlindFailed,
     CardsDealt,
     CardsDrawn,
@@ -237,6 +238,8 @@ def _end(event: EndEvent) -> Sentence:
             return _of("did.out", seat, n=place)
         case EndAgreed(seat=seat):
             return _of("did.end_agreed", seat)
+        case AbsenceClaimed(seat=seat, absent=absent, then=then):
+            return _of(f"did.absent.{then}", seat, taker=absent)
         case GameEnded(reason=reason, shithead=shithead, places=places):
             return result(reason, shithead, places)
         case GameSealed():

@@ -18,8 +18,10 @@ from schemas.events import event_of
 from service.domain.cards import Card
 from service.domain.commands import (
     AgreeEnd,
+    ClaimAbsence,
     Forfeit,
     Lay,
+    Leave,
     Move,
     Pass,
     PickUp,
@@ -31,6 +33,7 @@ from service.domain.commands import (
     TryStock,
 )
 from service.domain.events import (
+    AbsenceClaimed,
     BlindFailed,
     CardsPlayed,
     CardsSwapped,
@@ -109,7 +112,7 @@ _TAILS: Final = {
     "turn_passed": _ENDING,
 }
 _FOLLOWING: Final = frozenset(kind for tail in _TAILS.values() for kind in tail)
-_ENDED_BY: Final = {"end_agreed": "agreed"}
+_ENDED_BY: Final = {"end_agreed": "agreed", "absence_claimed": "left"}
 """The cause of the abort that belongs to the move of an event with which people end a hand."""
 """The types of events that only follow from an action."""
 
@@ -236,10 +239,18 @@ def move_behind(event: Event) -> Move | None:
             return Lay(seat=event.seat, stacks=event.stacks)
         case SeatReady():
             return Ready(seat=event.seat)
+        case _:
+            return _leave_behind(event)
+
+
+def _leave_behind(event: Event) -> Leave | None:
+    match event:
         case GameEnded(shithead=seat, reason="forfeit") if seat is not None:
             return Forfeit(seat=seat)
         case EndAgreed(seat=seat):
             return AgreeEnd(seat=seat)
+        case AbsenceClaimed(seat=seat, absent=absent, then=then):
+            return ClaimAbsence(seat=seat, absent=absent, then=then)
         case _:
             return None
 

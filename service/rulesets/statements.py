@@ -14,6 +14,7 @@ from msgspec.structs import replace
 from service.domain.cards import Card, Rank, rank_of
 from service.domain.commands import (
     AgreeEnd,
+    ClaimAbsence,
     Forfeit,
     Lay,
     Move,
@@ -29,6 +30,7 @@ from service.domain.demand import burn_cause, demand_of, satisfies
 from service.domain.effects import Acts
 from service.domain.events import (
     AbortCause,
+    AbsenceClaimed,
     BlindFailed,
     BurnCause,
     CardsDealt,
@@ -54,7 +56,7 @@ from service.domain.events import (
     Zone,
 )
 from service.domain.evolve import is_follow_up
-from service.domain.game import Game
+from service.domain.game import Game, Status
 from service.domain.legal import opens_first_come
 from service.domain.ruleset import (
     ALL_RANKS,
@@ -239,7 +241,8 @@ def _settings_behind(game: Game, event: Event, action: Event | None) -> Iterable
         case GameEnded():
             return _ended(game, event, action)
         case GameAborted(cause=AbortCause.LEFT):
-            return "model.forfeit", "model"
+            after_deal = game.status is not Status.SHUFFLING
+            return ("model.absence",) if after_deal else ("model.forfeit", "model")
         case GameAborted(cause=AbortCause.AGREED):
             return ("model.agreed_end",)
         case _:
@@ -254,6 +257,7 @@ _ALWAYS: Final[Mapping[type, Sequence[str]]] = {
     TurnTimedOut: ("model.time_out",),
     SeatOut: ("model.going_out",),
     EndAgreed: ("model.agreed_end",),
+    AbsenceClaimed: ("model.absence",),
 }
 """The settings behind events that always cite the same ones."""
 
@@ -399,6 +403,8 @@ def _settings_allowing(game: Game, move: Move) -> Iterable[str]:
             return ("model.forfeit",)
         case AgreeEnd():
             return ("model.agreed_end",)
+        case ClaimAbsence():
+            return ("model.absence",)
         case _:
             assert_never(move)
 

@@ -350,6 +350,18 @@ EVENTS: Final[Mapping[str, EventShape]] = {
         "move.",
         {"seat": _seat("the seat that agrees")},
     ),
+    "absence_claimed": EventShape(
+        Role.LEAVING,
+        "A person states that another one is away. A bot stands in until the absent player makes a "
+        "move, or the hand ends once all other people ask for it. No record shows the absence.",
+        {
+            "seat": _seat("the seat that states it"),
+            "absent": _seat("the seat whose player is away"),
+            "then": Field(
+                one_of("stand_in", "end"), "whether a bot stands in, or the hand is to end"
+            ),
+        },
+    ),
     "game_ended": EventShape(
         Role.COURSE,
         "The hand is over.",

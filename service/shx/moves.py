@@ -53,6 +53,7 @@ _MOVES: Final[Mapping[str, Mapping[str, Check]]] = {
     "ready": {},
     "forfeit": {},
     "agree_end": {},
+    "claim_absence": {"absent": SEAT, "then": one_of("stand_in", "end")},
 }
 MOVE_SHAPES: Final = {
     name: record({"type": one_of(name), **fields}) for name, fields in _MOVES.items()

@@ -118,7 +118,7 @@ def _check_link(log: Log, seq: int) -> None:
         raise Failed(seq, "chain.earlier")
 
 
-_SEAT_FIELDS: Final = ("seat", "taker", "turn", "cleared_by", "dealer", "shithead")
+_SEAT_FIELDS: Final = ("seat", "absent", "taker", "turn", "cleared_by", "dealer", "shithead")
 
 
 def check_order(log: Log, position: Position) -> None:

@@ -431,13 +431,14 @@ class TurnTimes:
         before the first play of a first-come opening all seats have the turn.
         """
         rule = game.ruleset.cite("model.time_out")
-        if self.clock is None or move.seat is None:
+        claimed = move.seat in game.absent
+        if move.seat is None or (self.clock is None and not claimed):
             raise Failed(move.first, "legality.clockless", rule)
         swapping = game.status is Status.SWAPPING
         first_come = game.first_turn and game.turn is None
         if not swapping and not first_come and game.turn != move.seat:
             raise Failed(move.first, "legality.not_on_turn", rule, seat=move.seat)
-        if self.time_outs_in_row[move.seat] >= STAND_IN:
+        if self.clock is None or claimed or self.time_outs_in_row[move.seat] >= STAND_IN:
             return
         if not swapping and first_come and not hidden and default_opener(game) != move.seat:
             raise Failed(move.first, "legality.other_opener", rule)
@@ -473,7 +474,7 @@ def check_abort(game: Game, abort: GameAborted, seq: int) -> None:
     match abort.cause:
         case AbortCause.NO_ENTROPY:
             pass  # `order` checks it
-        case AbortCause.LEFT:
+        case AbortCause.LEFT:  # one that follows from a claim is part of its move
             if abort.seat is None:
                 raise Failed(seq, "legality.left_unnamed")
             if game.setup.seats[abort.seat].kind == "bot":

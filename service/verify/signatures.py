@@ -90,8 +90,14 @@ def _departures(log: Log) -> Iterator[Sentence]:
     for move in log.grouped[0]:
         if move.kind is MoveKind.FORFEIT and move.seat not in keys:
             yield _unsigned("unsigned.forfeit", move)
-        elif move.kind is MoveKind.LEAVING and move.seat not in keys:
-            yield _unsigned("unsigned.agreed", move)
+        elif move.kind is MoveKind.LEAVING:
+            event = log.events[move.first]
+            claimed = event["type"] == "absence_claimed"
+            if move.seat not in keys:
+                yield _unsigned("unsigned.claimed" if claimed else "unsigned.agreed", move)
+            if claimed:
+                values = {"at": move.first, "seat": event["data"]["absent"]}
+                yield Sentence(code="unsigned.absent", values=values)
         elif move.kind is MoveKind.ABORT and log.events[move.first]["data"]["cause"] == "left":
             yield _unsigned("unsigned.left", move)
 
@@ -274,6 +280,9 @@ def _same_move(move: Mapping[str, Any], event: Event) -> bool:
         case "swap":
             pairs = data.get("up") == move["up"] and data.get("hand") == move["hand"]
             return bool(kind == "cards_swapped" and pairs)
+        case "claim_absence":
+            claim = kind == "absence_claimed" and data["absent"] == move["absent"]
+            return bool(claim and data["then"] == move["then"])
         case "lay":
             return bool(kind == "table_laid" and data["stacks"] == move["stacks"])
         case other:
@@ -286,3 +295,4 @@ _PLAIN = {
     "forfeit": "game_ended",
     "agree_end": "end_agreed",
 }
+"""The types of the events of moves that have no further fields."""

@@ -139,6 +139,31 @@ def an_agreed_end_that_the_operator_took_for_its_own(f: Forgery) -> int | None:
     return len(f.events) - 2
 
 
+@attack("shithead-stand-in", Check.LEGALITY, Family.CLOCK)
+def a_stand_in_for_a_player_whose_absence_nobody_claimed(f: Forgery) -> int | None:
+    f.drop(f.find("absence_claimed"))
+    return f.find("turn_timed_out")
+
+
+@attack("shithead-left", Check.LEGALITY, Family.CLOCK)
+def an_end_for_an_absence_that_one_present_player_never_claimed(f: Forgery) -> int | None:
+    f.drop(f.find("absence_claimed"))
+    return len(f.events) - 1
+
+
+@attack("shithead-left", Check.LEGALITY, Family.CLOCK)
+def another_player_said_to_have_left(f: Forgery) -> int | None:
+    f.data(len(f.events) - 1)["seat"] = 0
+    return len(f.events) - 1
+
+
+@attack("shithead-left", Check.SIGNATURES, Family.UNSIGNED)
+def a_claim_in_the_name_of_a_player_who_made_none(f: Forgery) -> int | None:
+    seq = f.find("absence_claimed", n=1)
+    del f.events[seq]["auth"]
+    return seq
+
+
 @attack("shithead", Check.LEGALITY, Family.CLOCK)
 def a_seat_called_idle_that_was_not_on_turn(f: Forgery) -> int | None:
     seq = f.find("cards_played", lambda e: e["data"]["turn"] != e["data"]["seat"], 7)

@@ -306,6 +306,8 @@ def _tables(recorder: Recorder, people: dict[str, Any]) -> None:
     recorder.refused("hand-running", "DELETE", f"{path}/seats/me", by=bob)
     recorder.done("POST", f"{game}/entropy", {"value": "05" * 32}, by=ada)
     recorder.refused("entropy-refused", "POST", f"{game}/entropy", {"value": "05" * 32}, by=ada)
+    claim = {"type": "claim_absence", "absent": 1, "then": "stand_in"}
+    recorder.refused("not-away", "POST", f"{game}/moves", claim, by=ada)
     recorder.refused(
         "not-seated", "POST", f"{path}/games", {}, by=cleo, Shithead_Invite=table["invite"]
     )
@@ -374,6 +376,7 @@ def _play(recorder: Recorder, people: dict[str, Any]) -> str:
     for media, parts in (("text/event-stream", 2), (NDJSON, 1)):
         recorder.begun("/v1/players/me/stream", parts, by=ada, media=media)
     recorder.done("GET", f"{game}/openings", by=ada)
+    recorder.done("GET", f"{game}/absences", by=ada)
     recorder.done("GET", f"{game}/audit/knowledge", by=ada)
     recorder.done("GET", "/v1/games?limit=1")
     recorder.done("POST", f"{game}/moves", {"type": "forfeit"}, by=bob, keep=False)

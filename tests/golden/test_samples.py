@@ -16,6 +16,7 @@ from service.domain.commands import Move, TimeOut
 from service.domain.deal import deal
 from service.domain.decide import decide
 from service.domain.events import (
+    AbsenceClaimed,
     CardsDealt,
     DeckCommitted,
     EndAgreed,
@@ -102,8 +103,9 @@ def _sample(name: str) -> Sample:
         alone = isinstance(event, (*SETUP, CardsDealt))
         dealt = groups and isinstance(groups[-1][0], CardsDealt) and line["type"] == "cards_thrown"
         same = groups and times[-1] == line["at"] and not isinstance(groups[-1][0], SETUP)
-        agreed = groups and isinstance(groups[-1][0], EndAgreed) and line["type"] == "game_aborted"
-        if dealt or agreed or (same and not alone and not isinstance(groups[-1][0], CardsDealt)):
+        said = groups and isinstance(groups[-1][0], EndAgreed | AbsenceClaimed)
+        ended = said and line["type"] == "game_aborted" and times[-1] == line["at"]
+        if dealt or ended or (same and not alone and not isinstance(groups[-1][0], CardsDealt)):
             groups[-1].append(event)
         else:
             groups.append([event])

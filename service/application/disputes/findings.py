@@ -28,6 +28,7 @@ from service.application.ports import MAIN_QUEUE, JobKind, Notifier, World
 from service.application.rulesets import Rulebook
 from service.domain.commands import (
     AgreeEnd,
+    ClaimAbsence,
     Forfeit,
     Lay,
     Move,
@@ -212,7 +213,7 @@ def _is_public(game: Game, move: Move, action: RecordedEvent) -> bool:
             return _is_open(game, move) and not free
         case Pass():
             return _is_open(game, move)
-        case Swap() | Lay() | Ready() | Forfeit() | AgreeEnd():
+        case Swap() | Lay() | Ready() | Forfeit() | AgreeEnd() | ClaimAbsence():
             return True
 
 

@@ -9,7 +9,13 @@ from msgspec.structs import replace
 
 from service.application.games.entry import GameEntry
 from service.application.games.record import GAMES, GameRecord
-from service.application.games.schedule import STAND_IN_AFTER, Wake, next_wake, seats_left
+from service.application.games.schedule import (
+    STAND_IN_AFTER,
+    Wake,
+    next_wake,
+    seats_left,
+    stands_in,
+)
 from service.application.streams import Folded
 from service.application.tables.record import TABLES, TableRecord, seat_summaries, table_summary
 from service.domain.commands import Seat
@@ -78,23 +84,28 @@ def commit_of(change: Change) -> Commit:
 
 
 def _still_back(before: GameEntry, after: GameRecord) -> frozenset[Seat]:
-    """Return the seats taken back from a bot that have neither moved nor timed out since."""
-    seats = before.record.game.seats
+    """Return the seats taken back from a bot without a move, a time-out or a claim since."""
+    old, new = before.record.game, after.game
     return frozenset(
         seat
         for seat in before.returned_seats
-        if 0 < seats[seat].time_outs == after.game.seats[seat].time_outs
+        if old.seats[seat].time_outs == new.seats[seat].time_outs
+        and old.replaced.issuperset(one for one in new.replaced if one[0] == seat)
+        and stands_in(new, seat, back=frozenset())
     )
 
 
 def _back_ends(change: Change) -> bool:
     """
-    Return whether a seat with a stand-in bot moved, or timed out again.
+    Return whether a seat with a stand-in bot moved, timed out again, or was claimed to be away.
 
     Only then is the column `back` written. A player's return changes no version, so this process
     may not have read the newest value, and writing it would undo the return of another seat.
     """
-    both = zip(change.before.record.game.seats, change.record.game.seats, strict=True)
+    before, after = change.before.record.game, change.record.game
+    if before.replaced != after.replaced:
+        return True
+    both = zip(before.seats, after.seats, strict=True)
     return any(STAND_IN_AFTER <= was.time_outs != now.time_outs for was, now in both)
 
 

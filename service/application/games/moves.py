@@ -22,6 +22,7 @@ from service.application.calls import (
     any_version,
 )
 from service.application.errors import Refusal, fault, not_found, stale
+from service.application.games.absences import Absences
 from service.application.games.cache import GameCache, Names
 from service.application.games.commits import Change, commit_of
 from service.application.games.entry import GameEntry
@@ -36,6 +37,7 @@ from service.application.quotas import MAX_SWAPS, listing, work
 from service.application.signing import Receipts
 from service.application.tables.dealing import deal_when_ready
 from service.domain.commands import (
+    ClaimAbsence,
     Command,
     GameOver,
     Move,
@@ -169,7 +171,8 @@ class SeatCommand(StreamCommand[GameEntry, Change]):
         if not conflict.lines:
             return None
         newer = self.game_cache.with_events(entry, entry.version, conflict.lines)
-        if any(seat.time_outs for seat in newer.record.game.seats):
+        game = newer.record.game
+        if game.replaced or any(seat.time_outs for seat in game.seats):
             return None  # a player may have taken the seat back from a bot: no event states this
         self.game_cache.keep(newer)
         return newer
@@ -221,7 +224,9 @@ class Moves:
         names: Names,
         world: World,
         notifier: Notifier,
+        absences: Absences,
     ) -> None:
+        self.absences = absences
         self._handler = handler
         self._store = store
         self._game_cache = game_cache
@@ -250,11 +255,11 @@ class Moves:
         has to be current.
 
         Raises Refusal `not-found`, `not-seated`, `invalid-body`, `game-over`, `unknown-card`,
-        `not-your-turn`, `rule-refused`, `limit-reached`, `rate-limited`, and those of
+        `not-your-turn`, `rule-refused`, `not-away`, `limit-reached`, `rate-limited`, and those of
         `check_signature` and `Handler.handle`.
         """
         seat = self.seat_of(caller, game) if seat is None else seat
-        decision = partial(_played, seat=seat, body=body, expected=expected)
+        decision = partial(_played, seat=seat, body=body, expected=expected, absences=self.absences)
         try:
             return self._carried_out(caller, game, seat, decision, request, body.get("auth"))
         except NotPlayable as refused:
@@ -400,13 +405,18 @@ def _as_read(
 
 
 def _played(
-    entry: GameEntry, *, seat: Seat, body: Mapping[str, Any], expected: Expected
+    entry: GameEntry,
+    *,
+    seat: Seat,
+    body: Mapping[str, Any],
+    expected: Expected,
+    absences: Absences,
 ) -> tuple[Event, ...]:
     """Return the events of a seat's move; raises Refusal."""
     record = entry.record
     move = _checked(record, seat, body, expected)
     try:
-        return decide(move, record.game)
+        events = decide(move, record.game)
     except GameOver:
         raise Refusal("game-over", OVER) from None
     except UnknownCard as error:
@@ -414,6 +424,9 @@ def _played(
         raise Refusal("unknown-card", reason_of(error), out_of_turn=out_of_turn) from None
     except (NotYourTurn, RuleRefused) as error:
         raise NotPlayable(record, seat, move, error) from None
+    if isinstance(move, ClaimAbsence):
+        absences.check(entry, move.absent)
+    return events
 
 
 def _checked(record: GameRecord, seat: Seat, body: Mapping[str, Any], expected: Expected) -> Move:

@@ -174,9 +174,10 @@ def played_by_bot(game: Game, seat: Seat, *, back: frozenset[Seat]) -> bool:
 
 
 def stands_in(game: Game, seat: Seat, *, back: frozenset[Seat]) -> bool:
-    """Return whether a stand-in bot plays for a person who timed out twice in a row."""
-    person = game.setup.seats[seat].kind == "human"
-    return person and game.seats[seat].time_outs >= STAND_IN_AFTER and seat not in back
+    """Return whether a bot stands in for a person: after two time-outs in a row, or a claim."""
+    if game.setup.seats[seat].kind != "human" or seat in back:
+        return False
+    return game.seats[seat].time_outs >= STAND_IN_AFTER or seat in game.absent
 
 
 def seats_left(game: Game) -> list[Seat]:

@@ -9,7 +9,7 @@ from typing import Any
 from schemas.moves import move_json
 from service.application.errors import Refusal, stale
 from service.application.games.record import GameRecord
-from service.domain.commands import AgreeEnd, Forfeit, Move, Seat
+from service.domain.commands import AgreeEnd, ClaimAbsence, Forfeit, Move, Seat
 from service.domain.game import Status
 from service.replay.sentences import said
 from service.shx.canonical import RecordError
@@ -66,13 +66,13 @@ def is_current(record: GameRecord, seat: Seat, move: Move, *, seen_seq: int) -> 
     """
     Return whether there is no action between event `seen_seq` and a move made now.
 
-    In the exchange phase, and for an agreement to end the hand, only the seat's own actions count,
-    and for a forfeit none (SHX/1, section 5). A seq outside the log is never current.
+    In the exchange phase, for an agreement to end the hand and for a claim only the seat's own
+    actions count, for a forfeit none (SHX/1, section 5). A seq outside the log is never current.
     """
     if not 0 <= seen_seq < record.version:
         return False
     if isinstance(move, Forfeit):
         return True
-    if record.game.status is Status.SWAPPING or isinstance(move, AgreeEnd):
+    if record.game.status is Status.SWAPPING or isinstance(move, AgreeEnd | ClaimAbsence):
         return record.last_own.get(seat, -1) <= seen_seq
     return record.last_action <= seen_seq

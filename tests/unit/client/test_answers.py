@@ -21,6 +21,7 @@ INTENTS = {
     answers.PickUpMove: (moves.PickUpIntent,),
     answers.SwapMove: (moves.SwapIntent,),
     answers.LayMove: (moves.LayIntent,),
+    answers.ClaimAbsenceMove: (moves.ClaimAbsenceIntent,),
     answers.PlainMove: (
         moves.TryStockIntent,
         moves.PassIntent,

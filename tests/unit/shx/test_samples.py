@@ -64,8 +64,8 @@ def openings_in(value: Any) -> Iterator[dict[str, Any]]:
             yield from openings_in(item)
 
 
-def test_there_are_31_sample_logs() -> None:
-    assert len(LOGS) == 31
+def test_there_are_34_sample_logs() -> None:
+    assert len(LOGS) == 34
 
 
 def test_every_event_is_encoded_to_the_same_bytes(links: list[Link]) -> None:

@@ -79,6 +79,7 @@ const SENTENCES = {
   },
   stock_failed: (data) => taken("did.stock", data, data.taker, { cards: [data.opening.card] }),
   seat_out: ({ seat, place }) => ["did.out", { seat, n: place }],
+  absence_claimed: ({ seat, absent: taker, then }) => [`did.absent.${then}`, { seat, taker }],
   game_aborted: ({ cause, seat }) => [`did.aborted.${cause}${seat === null || /operator|agreed/.test(cause) ? "" : ".seat"}`, { seat }],
 };
 

@@ -138,8 +138,8 @@ class Course {
 
   /** @param {Event} event */
   checkSeats(event) {
-    const { seat, taker, turn, shithead, cleared_by: cleared, dealer, places } = event.data;
-    for (const named of [event.by, seat, taker, turn, shithead, cleared, dealer, ...(places ?? [])]) {
+    const { seat, absent, taker, turn, shithead, cleared_by: cleared, dealer, places } = event.data;
+    for (const named of [event.by, seat, absent, taker, turn, shithead, cleared, dealer, ...(places ?? [])]) {
       if (Number.isInteger(named) && named >= this.seatEntries.length) this.fail("no_seat", { seat: named });
     }
   }

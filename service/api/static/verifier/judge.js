@@ -31,7 +31,7 @@ export class Judge {
     this.setUp = new SetUp(created.seats);
     this.position = new Position(tree, created.seats.length, deck);
     this.clock = new Clock(created.clock);
-    this.leaving = new Leaving(created.seats);
+    this.leaving = new Leaving(created);
     /** @type {Exchange | null} */
     this.exchange = null;
     /** @type {import("./opening.js").Opening | null} until the first turn is over */
@@ -64,7 +64,7 @@ export class Judge {
     if (fault) return { seq, fault };
     if (type === "table_laid" && rest[0]?.type === "seat_ready") return this.judgeRest(event, rest.slice(1), this.afterReady(data.seat));
     if (type === "seat_ready") return this.judgeRest(event, rest, this.afterReady(data.seat));
-    if (LEAVINGS.has(type)) return this.judgeRest(event, rest, this.leaving.due(data));
+    if (LEAVINGS.has(type)) return this.judgeRest(event, rest, this.leaving.due(type, data));
     if (!PLAYS.has(type)) return this.judgeRest(event, rest, []);
     const { turn, direction, due, cite } = this.outcome(type, data);
     if (data.turn !== turn) {
@@ -83,7 +83,8 @@ export class Judge {
     if (throws) return throws;
     if (EXCHANGES.has(type)) return this.exchange ? this.exchange.judge(type, data, timedOut) : null;
     if (type === "game_ended") return this.faultOfForfeit(data);
-    if (LEAVINGS.has(type)) return this.leaving.judge(data);
+    if (type === "end_agreed") return this.leaving.faultOfAgreement(data);
+    if (type === "absence_claimed") return this.leaving.faultOfClaim(data, this.position, this.mayAwait(data.absent));
     if (!PLAYS.has(type) || this.continues(type, data, timedOut)) return null;
     if (!this.mayAct(data.seat)) return { code: "out_of_turn", values: { seat: data.seat }, cite: "model.turn" };
     return faultOf(this, type, data) ?? this.faultOfTaking(type, data);
@@ -110,8 +111,9 @@ export class Judge {
 
   /** @param {Event} event @returns {Fault | null} */
   faultOfTimeOut({ data: { seat }, at }) {
-    const waits = this.isPlaying ? this.mayAct(seat) && this.firstOf(seat) : Boolean(this.exchange && !this.exchange.ready.has(seat));
-    const code = waits ? this.clock.timeOut(seat, at, !this.isPlaying) : "no_time_out";
+    const claimed = this.leaving.replaced.has(seat);
+    const waits = this.isPlaying ? this.mayAct(seat) && (claimed || this.firstOf(seat)) : Boolean(this.exchange && !this.exchange.ready.has(seat));
+    const code = waits ? this.clock.timeOut(seat, at, !this.isPlaying, claimed) : "no_time_out";
     return code ? { code, values: { seat }, cite: "model.time_out" } : null;
   }
 
@@ -127,6 +129,12 @@ export class Judge {
     if (cause === "agreed") return { code: "aborted", values, cite: "model.agreed_end" }; // one that follows an agreement is part of its move
     if (cause === "left") return seat !== null && this.entries[seat].kind !== "bot" && !this.exchange ? null : { code: "aborted", values };
     return seat === null || this.waitsFor(seat) ? null : { code: "aborted", values };
+  }
+
+  /** @param {number} seat @returns {boolean} whether the game may wait for the seat, by what everybody sees */
+  mayAwait(seat) {
+    if (this.isPlaying) return this.position.isPlaying(seat) && (this.turn === null || this.turn === seat);
+    return this.waitsFor(seat);
   }
 
   /** @param {number} seat @returns {boolean} */
@@ -295,7 +303,7 @@ export class Judge {
   follow({ type, data, at, seq }, timedOut) {
     if (!timedOut && (EXCHANGES.has(type) || PLAYS.has(type))) this.leaving.moved(data.seat);
     if (type.startsWith("entropy_")) this.setUp.follow(type, data.seat);
-    else if (LEAVINGS.has(type)) this.leaving.follow(data);
+    else if (LEAVINGS.has(type)) this.leaving.follow(type, data);
     else if (type === "cards_dealt") {
       this.position.deal(data);
       this.exchange = new Exchange(this.position);
@@ -390,5 +398,5 @@ export class Judge {
 /** The settings whose statements decide about events that are one too many. @type {Record<string, string>} */
 const CITED = {
   cards_drawn: "refill.to", pile_burned: "burn.set_size", seat_out: "model.going_out", game_ended: "end.played_for", play_started: "opening.opener",
-  seat_ready: "deal.exchange",
+  seat_ready: "deal.exchange", game_aborted: "model.absence",
 };

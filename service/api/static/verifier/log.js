@@ -49,7 +49,7 @@ export const EXCHANGES = new Set(["cards_swapped", "table_laid", "seat_ready"]);
 export const PLAYS = new Set(["cards_played", "pile_picked_up", "blind_failed", "stock_failed", "turn_passed"]);
 
 /** The events with which people end a hand, and the cause of the abort that belongs to their move. @type {Map<string, string>} */
-export const LEAVINGS = new Map([["end_agreed", "agreed"]]);
+export const LEAVINGS = new Map([["end_agreed", "agreed"], ["absence_claimed", "left"]]);
 
 /** Events that follow from a move, with the types of events that they can follow. @type {Record<string, Set<string>>} */
 const AFTER = {

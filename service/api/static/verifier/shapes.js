@@ -180,6 +180,7 @@ const DATA = {
   turn_timed_out: record({ seat: SEAT }),
   seat_out: record({ seat: SEAT, place: integer(1, MAX_SEATS) }),
   end_agreed: record({ seat: SEAT }),
+  absence_claimed: record({ seat: SEAT, absent: SEAT, then: oneOf("stand_in", "end") }),
   game_ended: record({
     reason: oneOf("shithead", "winner", "stalemate", "forfeit"), shithead: orNull(SEAT), places: listOf(SEAT, 0, MAX_SEATS),
   }),
@@ -205,6 +206,7 @@ const MOVES = {
   ready: record({ type: oneOf("ready") }),
   forfeit: record({ type: oneOf("forfeit") }),
   agree_end: record({ type: oneOf("agree_end") }),
+  claim_absence: record({ type: oneOf("claim_absence"), absent: SEAT, then: oneOf("stand_in", "end") }),
 };
 
 /** @type {Shape} */
@@ -235,7 +237,7 @@ const FOLLOWING = /^(?:cards_drawn|pile_burned|seat_out)$/;
 
 /** @param {any} event @returns {boolean} whether `by` is possible for this event, judged without the events before it */
 function isPossibleBy({ type, by, data }) {
-  if (by === null) return !/^(?:entropy_|end_agreed)/.test(type);
+  if (by === null) return !/^(?:entropy_|end_agreed|absence_claimed)/.test(type);
   return FOLLOWING.test(type) || (by === data.seat && !BY_SERVER.test(type));
 }
 

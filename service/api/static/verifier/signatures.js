@@ -92,6 +92,8 @@ function matches(move, { type, data }) {
       return type === "seat_ready";
     case "agree_end":
       return type === "end_agreed";
+    case "claim_absence":
+      return type === "absence_claimed" && move.absent === data.absent && move.then === data.then;
     default:
       return move.type === "forfeit" && type === "game_ended";
   }

@@ -39,8 +39,9 @@ export class Clock {
     this.rows.delete(seat);
   }
 
-  /** @param {number} seat @param {string} at @param {boolean} exchange @returns {string | null} why the time-out is wrong */
-  timeOut(seat, at, exchange) {
+  /** @param {number} seat @param {string} at @param {boolean} exchange @param {boolean} claimed whether a bot stands in after a claim @returns {string | null} why the time-out is wrong */
+  timeOut(seat, at, exchange, claimed) {
+    if (claimed) return null;
     if (!this.limits) return "no_clock";
     const row = this.rows.get(seat) ?? 0;
     const { turn_seconds: own, swap_seconds, reserve_seconds = 0 } = this.limits;
