@@ -58,7 +58,7 @@ def test_the_menu_of_a_table_stays_open_while_others_play_and_gets_the_focus_bac
     game = open_table([ada], ruleset="leeds", bots=("lowest",), window_seconds=0)
     me = {"id": "", "name": "Ada", "token": ada.token, "recovery": None}
     page = visits.open_as(me, f"/play/{game}", "phone")
-    menu = page.locator(".more")
+    menu = page.locator("details.more")
     menu.locator("summary").press("Enter")
     page.get_by_role("button", name="The pile").focus()
     page.evaluate(DRAW)
