@@ -71,3 +71,23 @@ def test_the_menu_of_a_table_stays_open_while_others_play_and_gets_the_focus_bac
     expect(page.get_by_role("dialog")).to_have_count(0)
     expect(menu).not_to_have_attribute("open", "")
     expect(menu.locator("summary")).to_be_focused()
+
+
+def test_people_end_a_hand_or_claim_an_absence_from_the_menu_of_the_table(
+    visits: Visits, service: Running
+) -> None:
+    """Nobody is away so soon, which the dialog says; then both people agree to the end."""
+    ada, bob = register(service.port, "Ada"), register(service.port, "Bob")
+    game = open_table([ada, bob], ruleset="leeds")
+    me = {"id": "", "name": "Ada", "token": ada.token, "recovery": None}
+    page = visits.open_as(me, f"/play/{game}", "phone")
+    summary = page.locator("details.more summary")
+    summary.click()
+    page.get_by_role("button", name="Somebody is away…").click()
+    expect(page.get_by_role("dialog")).to_contain_text("away for 3 minutes")
+    examined(page)
+    page.get_by_role("dialog").get_by_role("button", name="Close").click()
+    bob.post(f"/v1/games/{game}/moves", {"type": "agree_end"})
+    summary.click()
+    page.get_by_role("button", name="Agree to end the hand").click()
+    expect(page.locator("main")).to_contain_text("everybody agreed")

@@ -50,6 +50,7 @@ export function more() {
       link("act.lobby", "/", false),
       ...(ownSeat(view) && game.table ? others(game.table) : []).map((seat) =>
         item("block.do", () => attempt(() => block({ id: seat.player ?? "", name: seatName(seat) })), t("block.do", { name: seatName(seat) }))),
+      ...(ownSeat(view) && !over() ? leaving(view).map(([key, act]) => item(key, act)) : []),
       ownSeat(view) && !over() ? item("act.forfeit", giveUp) : null,
     ]),
   ]);
@@ -69,6 +70,40 @@ export function showCards(title, cards) {
   const dialog = h("dialog", { class: "panel", "aria-label": title }, [
     h("h2", null, [title]),
     cards.length ? spread(cards) : h("p", null, [t("no.cards")]),
+    h("p", { class: "buttons" }, [h("button", { onclick: () => dialog.close() }, [t("close")])]),
+  ]);
+  showDialog(dialog);
+}
+
+/** How people end a hand, or go on without one of them. @param {Api["GameView"]} view @returns {[string, () => void][]} */
+function leaving({ as, seats, clock, status }) {
+  const people = seats.filter((seat) => seat.kind === "human");
+  if (people.length < 2 || status === "shuffling") return [];
+  const others = people.some((seat) => seat.seat !== as && seat.agrees_end);
+  const agrees = people.some((seat) => seat.seat === as && seat.agrees_end);
+  return [
+    .../** @type {[string, () => void][]} */ (agrees ? [] : [[others ? "act.agree" : "act.agree.ask", () => act({ type: "agree_end" })]]),
+    .../** @type {[string, () => void][]} */ (clock ? [] : [["act.absent", () => attempt(showAbsent)]]),
+  ];
+}
+
+/** Show who is away, and what can be done about it. */
+async function showAbsent() {
+  const { id, seats } = game.view;
+  /** @type {Api["Absences"]} */
+  const { absent, after_seconds: after } = await get(`/v1/games/${id}/absences`);
+  const claim = (/** @type {number} */ seat, /** @type {"stand_in" | "end"} */ then) =>
+    h("button", { onclick: () => {
+      dialog.close();
+      act({ type: "claim_absence", absent: seat, then });
+    } }, [t(`act.absent.${then}`)]);
+  const dialog = h("dialog", { class: "panel", "aria-label": t("act.absent") }, [
+    h("h2", null, [t("act.absent")]),
+    absent.length ? null : h("p", null, [t("absent.nobody", { n: Math.round(after / 60) })]),
+    ...absent.flatMap(({ seat, away_seconds: away, claims }) => [
+      h("p", null, [t("absent.for", { name: seatName(seats[seat]), n: Math.round(away / 60) })]),
+      h("p", { class: "buttons" }, claims.map((then) => claim(seat, then))),
+    ]),
     h("p", { class: "buttons" }, [h("button", { onclick: () => dialog.close() }, [t("close")])]),
   ]);
   showDialog(dialog);
