@@ -24,6 +24,7 @@ COMMANDS: Final[Mapping[str, str]] = {
     "check": "service.cli.backup",
     "collusion": "service.cli.collusion",
     "dataset": "service.cli.simulate",
+    "decisions": "service.cli.decisions",
     "dispute": "service.cli.dispute",
     "dump": "service.cli.dump",
     "handle": "service.cli.challenges",
@@ -60,6 +61,7 @@ Try:
   shithead verify game.shx             is this log authentic and complete?
   shithead replay game.shx             go through a game, step by step
   shithead audit game.shx --move 57    what did the player know at this move?
+  shithead decisions DIR --kind burn   where else did players do this?
   shithead dispute open GAME           accuse a player, or the server
   shithead rulesets leeds              the rules of one ruleset, as a page
   shithead simulate --ruleset leeds    let bots play and count the results

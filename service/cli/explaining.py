@@ -11,8 +11,9 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
-from functools import lru_cache
+from dataclasses import asdict, dataclass, replace
+from functools import lru_cache, partial
+from itertools import islice
 from pathlib import Path
 from typing import Any, Final, Literal
 from urllib.parse import urlsplit
@@ -21,8 +22,10 @@ from uuid import UUID
 import click
 
 from service.audit.decision import decision
+from service.audit.decisions import Decided
 from service.cli.audit import refused_in, viewer_of
 from service.cli.connection import place_of
+from service.cli.decisions import SHOWN, HandFile, ChoiceCounts, DecisionFilter, found_in, hands_of
 from service.cli.load_game import Recording, read_recording
 from service.cli.screen import viewer_name
 from service.client.api import Api, NotAnswered, Refused
@@ -60,6 +63,8 @@ SECONDS: Final = 20.0
 """Limit of a verification; checks that it leaves are reported as missing."""
 
 MAX_STEPS: Final = 200
+MAX_HANDS: Final = 5000
+MAX_FOUND: Final = 1000
 _PLAIN: Final = re.compile(r"[A-Za-z0-9_.:/+#?-]{0,64}")
 _MAX_QUOTED: Final = 300
 
@@ -244,6 +249,36 @@ class Explainer:
             reader,
         )
 
+    def find(self, folder: str, conditions: Mapping[str, Any], reader: Reader) -> Json:
+        """Return the decisions in files of the folder that meet conditions, and their numbers."""
+        place, tally, unread = self._file(folder), ChoiceCounts(), list[Path]()
+
+        def report(path: Path, _fault: str) -> None:
+            unread.append(path)
+
+        hands = islice(hands_of([place], report), MAX_HANDS)
+        budget = Budget()
+        with budget.running(SECONDS):
+            wanted = DecisionFilter(**conditions)
+            found: list[tuple[HandFile, Decided]] = []
+            search = partial(found.extend, found_in(hands, wanted, tally, report))
+            budget.attempt(search, None)
+        root = self.folder.resolve()
+        return fitted(
+            {
+                "decisions": tally.chosen.total(),
+                "hands": len(tally.hands),
+                "complete": not budget.spent and next(hands, None) is None,
+                "unread": len(unread),
+                "choices": tally.rows(),
+                "found": [
+                    {"file": quoted(_below(hand, root)), **_plain(asdict(one))}
+                    for hand, one in found[: MAX_FOUND if reader.whole else SHOWN]
+                ],
+            },
+            reader,
+        )
+
     def rules(self, ruleset: str, reader: Reader) -> Json:
         """Return a ruleset in short, and with `whole` every statement of it."""
         if not re.fullmatch(r"[A-Za-z0-9_-]{1,64}", ruleset):
@@ -360,6 +395,12 @@ class Explainer:
                 return verify_log(log, bundle, outside, check, budget)
         except (NotABundle, RecordError, OSError, ValueError) as error:
             raise CannotTell(f"it cannot be verified: {_guarded_value(why(error))}") from None
+
+
+def _below(hand: HandFile, root: Path) -> str:
+    """Return the name of a hand's file, from the folder on."""
+    path = Path(hand.file)
+    return str(path.relative_to(root)) if path.is_relative_to(root) else hand.file
 
 
 def _viewer_named(recording: Recording, name: str | None) -> Viewer:

@@ -91,7 +91,8 @@ def server_for(explainer: Explainer) -> MCPServer[Any]:
 
     of = Tools(explainer=explainer)
     answers: list[Callable[..., Json]]
-    answers = [of.view, of.replay, of.explain, of.verify, of.dispute, of.rules]
+    answers = [of.view, of.replay, of.explain, of.verify, of.dispute, of.rules, of.find_decisions]
+
     for one in answers:
         tool(one)
     return server
@@ -154,6 +155,31 @@ class Tools:
     def dispute(self, dispute: str, language: Language = "en", whole: bool = False) -> Json:
         """Summarise a dispute by its id: charge, findings, statements, votes, rulings, verdict."""
         return self.explainer.dispute(dispute, Reader(language=language, whole=whole))
+
+    def find_decisions(
+        self,
+        folder: str = ".",
+        ruleset: str | None = None,
+        bot: str | None = None,
+        phase: str | None = None,
+        asked: str | None = None,
+        top: str | None = None,
+        kind: str | None = None,
+        rank: str | None = None,
+        had_other: bool | None = None,
+        lost: bool | None = None,
+        whole: bool = False,
+    ) -> Json:
+        """
+        Find decisions in the sealed hands of a folder, and count what was chosen in such positions.
+
+        `phase` is hand, up or down; `asked` and `top` are ranks; `kind` is play, pick_up, blind,
+        try_stock, pass, burn, refused or time_out; `bot` is a bot's name, or `none` for people.
+        """
+        named = {"ruleset": ruleset, "bot": bot, "phase": phase, "asked": asked, "top": top}
+        named |= {"kind": kind, "rank": rank}
+        conditions = {**named, "had_other": had_other, "lost": lost}
+        return self.explainer.find(folder, conditions, Reader(whole=whole))
 
     def rules(self, ruleset: str, language: Language = "en", whole: bool = False) -> Json:
         """Explain a ruleset in one screen; with `whole` with every numbered statement."""

@@ -244,3 +244,19 @@ def test_the_same_verdict_with_receipts_from_outside_as_from_the_library() -> No
     said = audit_object(verify_bundle(read_log(data), OutsideEvidence()))
     passed = [one["check"] for one in said["checks"] if one["result"] == "pass"]
     assert (found["level"], found["passed"]) == (said["level"], passed)
+
+
+def test_decisions_are_found_and_counted_as_by_the_command(
+    shithead: Callable[..., CommandOutput],
+) -> None:
+    conditions = {"kind": "pick_up", "had_other": True, "bot": "none"}
+    [found] = asked(SAMPLES, [("find_decisions", conditions)])
+    words = ("--kind", "pick_up", "--had-other", "--bot", "none", "--limit", "1000")
+    said = json.loads(shithead("decisions", SAMPLES, *words, "--json")[1])
+    assert found["complete"]
+    assert [found[name] for name in ("decisions", "hands")] == [said["decisions"], said["hands"]]
+    assert found["choices"] == said["choices"]
+    first, *_ = found["found"]
+    assert (SAMPLES / first["file"]["quoted"]).is_file()
+    [outside] = asked(SAMPLES, [("find_decisions", {"folder": ".."})])
+    assert "only files of the folder" in outside
