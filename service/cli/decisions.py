@@ -173,7 +173,10 @@ def hands_of(
 
 
 def found_in(
-    hands: Iterator[HandFile], wanted: DecisionFilter, tally: ChoiceCounts, report: Callable[[Path, str], None]
+    hands: Iterator[HandFile],
+    wanted: DecisionFilter,
+    tally: ChoiceCounts,
+    report: Callable[[Path, str], None],
 ) -> Iterator[tuple[HandFile, Decided]]:
     """Yield the decisions of sealed hands that are wanted, and count them."""
     for hand in hands:

@@ -25,7 +25,7 @@ from service.audit.decision import decision
 from service.audit.decisions import Decided
 from service.cli.audit import refused_in, viewer_of
 from service.cli.connection import place_of
-from service.cli.decisions import SHOWN, HandFile, ChoiceCounts, DecisionFilter, found_in, hands_of
+from service.cli.decisions import SHOWN, ChoiceCounts, DecisionFilter, HandFile, found_in, hands_of
 from service.cli.load_game import Recording, read_recording
 from service.cli.screen import viewer_name
 from service.client.api import Api, NotAnswered, Refused

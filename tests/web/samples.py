@@ -88,7 +88,7 @@ def enter(database_url: str, port: int, entered: tuple[Sample, ...]) -> None:
             summary = game_summary(
                 table_id=table,
                 ruleset_id=sample.ruleset,
-                status="ended",
+                status="ended" if sample.result else "aborted",
                 ended_at=THEN,
                 **sample.result,
                 seats=[bot(seat) for seat in range(len(sample.created["data"]["seats"]))],

@@ -48,8 +48,8 @@ SEALED = (
 OWN_CARDS = (f"{GAME}/reasons?cards=7c",)
 """Refused to all but the seat on turn, and about its own cards only: never recorded."""
 
-WITHOUT_CARDS = (f"{TABLE}/invitations", f"{DISPUTE}/collusion")
-"""Answered to the host alone, and to referees about public hands: never recorded."""
+WITHOUT_CARDS = (f"{TABLE}/invitations", f"{DISPUTE}/collusion", "/v1/challenges/{table}")
+"""Answered to the host alone, to referees about public hands, before a hand: never recorded."""
 
 CALLS = (*WITHOUT_OTHER_HANDS, *AFTER_THE_SEAL, *SEALED)
 

@@ -13,7 +13,7 @@ import pytest
 from service.audit.decision import decision
 from service.audit.decisions import Decided, decisions_of
 from service.bots.searching import wilson
-from service.cli.decisions import HandFile, ChoiceCounts, DecisionFilter, found_in
+from service.cli.decisions import ChoiceCounts, DecisionFilter, HandFile, found_in
 from service.replay.history import History, decode_log, sealed_deck
 from service.shx.bundle import REFUSALS, write_bundle
 from service.shx.canonical import canonical
