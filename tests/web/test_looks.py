@@ -68,6 +68,7 @@ def test_nothing_moves_while_a_page_loads(visits: Visits) -> None:
         "/verify",
         "/statistics",
         "/ratings",
+        "/account",
         f"/verify?game={game}",
         f"/tables/{waiting_table(visits)}",
     )
@@ -105,7 +106,15 @@ def test_no_page_with_scripts_shows_our_english_in_another_language(
     ours = {text for key, text in english.items() if len(text) > 4 and other.get(key, text) != text}
     ours.discard("Shithead")  # the name
     page = visits.page(locale=language)
-    for path in ("/", f"/play/{game}", f"/replay/{game}", "/disputes", "/statistics", "/verify"):
+    for path in (
+        "/",
+        f"/play/{game}",
+        f"/replay/{game}",
+        "/disputes",
+        "/statistics",
+        "/account",
+        "/verify",
+    ):
         page.goto(path)
         page.locator("#recent li, .seat, h1, main h2").first.wait_for(state="attached")
         page.locator(".filling").first.wait_for(state="detached")

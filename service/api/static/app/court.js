@@ -6,7 +6,7 @@ import { caption, seatName } from "./captions.js";
 import { sparing } from "./collusion.js";
 import { concerns, forgetConcerns, showConcerns } from "./concerns.js";
 import { announce, find, h, replace } from "./dom.js";
-import { attempt, button, field, missing, quiet, section } from "./forms.js";
+import { attempt, button, field, missing, nothing, quiet, section } from "./forms.js";
 import { language, moment, seatWords, start, t } from "./i18n.js";
 import { offerMenu } from "./menu.js";
 import { checkPlayer, showAccount } from "./player.js";
@@ -56,7 +56,7 @@ async function list(isToOpen) {
   const filter = h("select", { onchange: () => attempt(load) }, [option("", t("court.any")), ...STATES.map((one) => option(one, t(`state.${one}`)))]);
   const rows = h("ul", { class: "rows" });
   const how = () => [t("court.how"), " ", h("a", { href: "/" }, [t("court.lobby")])];
-  const none = h("p", null, [t("court.none"), " ", isToOpen ? null : how()]);
+  const none = nothing([t("court.none"), " ", isToOpen ? null : how()]);
   let next = "";
   const begin = newest();
   const more = button("court.more", () => attempt(() => load(next)));

@@ -1,7 +1,9 @@
 /** The page of ratings: the players and bots of a ruleset, the best first. */
 
 import { get, identity, newest } from "./api.js";
+import { avatar } from "./avatars.js";
 import { find, h, replace } from "./dom.js";
+import { nothing } from "./forms.js";
 import { language, start, t } from "./i18n.js";
 import { offerMenu } from "./menu.js";
 import { checkPlayer, showAccount } from "./player.js";
@@ -17,10 +19,12 @@ const COLUMNS = ["rank", "who", "rating", "mu", "sigma", "hands"];
 /** @param {Api["Rating"]} one @param {string | undefined} own the id of the reader */
 function row(one, own) {
   const name = one.bot === null ? (one.name ?? "–") : t("ratings.bot", { name: one.bot });
-  const who = one.player && one.player === own ? h("strong", null, [name]) : name;
+  const isOwn = Boolean(one.player && one.player === own);
+  const face = avatar({ kind: one.bot === null ? "human" : "bot", name: one.name, bot: one.bot }, one.player);
+  const who = h("span", { class: "person" }, [face, isOwn ? h("strong", null, [name]) : h("span", null, [name])]);
   const hands = one.provisional ? t("ratings.provisional", { n: one.hands }) : String(one.hands);
   const cells = [String(one.rank), who, number(one.rating), number(one.mu), number(one.sigma), hands];
-  return h("tr", null, cells.map((cell) => h("td", null, [cell])));
+  return h("tr", { class: isOwn ? "own" : null }, cells.map((cell) => h("td", null, [cell])));
 }
 
 const begin = newest();
@@ -48,7 +52,7 @@ async function show(ruleset) {
   if (!isNewest()) return; // another ruleset was chosen
   const empty = !body.childElementCount;
   const scroll = { class: "scroll", tabindex: 0, role: "region", "aria-label": title };
-  replace(find("#ratings"), empty ? h("p", { class: "quiet" }, [t("ratings.none")]) : h("div", scroll, [table]), more);
+  replace(find("#ratings"), empty ? nothing([t("ratings.none")], h("a", { class: "button main", href: "/" }, [t("act.lobby")])) : h("div", scroll, [table]), more);
 }
 
 await start("court");
