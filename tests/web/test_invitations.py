@@ -39,6 +39,7 @@ def test_a_friend_is_invited_sits_down_and_the_host_fills_the_rest_with_bots(
     _, stored, path = host_of_a_private_table(service)
     host = visits.open_as(stored, path, "phone")
     expect(host.get_by_role("heading", name="Invite friends")).to_be_visible()
+    host.locator(".guests").wait_for(state="attached")  # drawn anew once the invitations are there
     assert faults_in_every_size(host) == []
     guest = visits.open(f"{path}&from=Mallory", "phone")
     expect(guest.locator("h1")).to_have_text("Ada invites you to a hand of Shithead")
