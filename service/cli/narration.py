@@ -9,7 +9,15 @@ from typing import Any, Final
 from schemas.events import event_of
 from service.cli.screen import View, printable
 from service.replay.captions import caption, result
-from service.replay.sentences import Sentence, Voice, begun, prose, seat_number, seat_words
+from service.replay.sentences import (
+    Sentence,
+    Voice,
+    begun,
+    bot_name,
+    prose,
+    seat_number,
+    seat_words,
+)
 from service.rulesets.catalogue import read_ruleset
 from service.shx.event_shapes import Role, types_of
 
@@ -32,10 +40,10 @@ class People:
 
         >>> seats = [{"seat": n, "name": None, "bot": "greedy", "kind": "bot"} for n in (0, 1)]
         >>> People.of({"as": "public", "seats": seats}).names
-        ('greedy (1)', 'greedy (2)')
+        ('Gus (greedy)', 'Gerda (greedy)')
         """
         me = view["as"] if isinstance(view["as"], int) else None
-        full = [s["name"] or s["bot"] or begun(seat_words(s["seat"])) for s in view["seats"]]
+        full = [named(s) or begun(seat_words(s["seat"])) for s in view["seats"]]
         short = [printable(name)[:LONGEST_NAME] for name in full]
         others = [name for seat, name in enumerate(short) if seat != me]
         names = (
@@ -65,6 +73,14 @@ class People:
     def voice(self) -> Voice:
         """Return how sentences for the reader name seats, and cards by their codes."""
         return Voice(seat_name=self.names.__getitem__, reader=self.me, codes=True)
+
+
+def named(seat: View) -> str | None:
+    """Return the name of the player or bot in a seat, a bot with its kind; None without one."""
+    name: str | None = seat["name"]
+    if name is None and seat["bot"]:
+        name = f"{bot_name(seat['bot'], seat['seat'])} ({seat['bot']})"
+    return name
 
 
 def narrated(events: Iterable[Event], people: People, drawn: Sequence[str] = ()) -> list[str]:

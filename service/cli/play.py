@@ -20,7 +20,7 @@ from service.cli.connection import (
     player_options,
     same_player,
 )
-from service.cli.narration import People
+from service.cli.narration import People, named
 from service.cli.play_screen import Pane, Story
 from service.cli.screen import printable
 from service.cli.statuses import NoService
@@ -222,7 +222,7 @@ def _seats_in(api: Api, place: Place) -> str:
         found = api.get(f"/tables/{identity}" if kind == "tables" else f"/games/{identity}")
     except Refused:
         return ""
-    names = (f"{s['bot']} (bot)" if s["bot"] else s["name"] or "?" for s in found["seats"])
+    names = (named(seat) or "?" for seat in found["seats"])
     return f" Its seats: {printable(', '.join(names))}."
 
 

@@ -27,7 +27,7 @@ from service.cli.connection import (
     url_option,
 )
 from service.cli.dispute_text import concerns
-from service.cli.narration import Event
+from service.cli.narration import Event, named
 from service.cli.play_screen import Pane, Story
 from service.cli.screen import View, printable
 from service.client.api import WAIT, Api, NotAnswered
@@ -145,8 +145,7 @@ def _command(table: Mapping[str, Any], url: str, player: str) -> str:
 def _seat_label(seat: Mapping[str, Any], me: int | None) -> str:
     if seat["kind"] == "open":
         return "(free)"
-    name = seat["name"] or seat["bot"] or "?"
-    return "you" if seat["seat"] == me else f"{name} (bot)" if seat["kind"] == "bot" else name
+    return "you" if seat["seat"] == me else named(seat) or "?"
 
 
 @click.command(short_help="List the bots of a service.")

@@ -270,6 +270,20 @@ def _own(code: str, language: str) -> str:
     return catalogue(language).get(code) or catalogue()[code]
 
 
+def bot_name(kind: str, seat: int, language: str = ENGLISH) -> str:
+    """
+    Return the name of a bot, which no other bot of its hand has; else the kind and the seat.
+
+    >>> bot_name("greedy", 0), bot_name("greedy", 13), bot_name("own", 1)
+    ('Gus', 'Gerda 2', 'Own 2')
+    """
+    names = catalogue(language).get(f"bot.names.{kind}", "").split()
+    if not names:
+        return f"{begun(kind)} {seat_number(seat)}"
+    turn, at = divmod(seat, len(names))
+    return f"{names[at]} {turn + 1}" if turn else names[at]
+
+
 def card_name(code: str, language: str = ENGLISH) -> str:
     """
     Return a card in words, as the pages name it; the code itself if it is none of a card.

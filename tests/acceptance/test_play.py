@@ -127,14 +127,14 @@ def test_a_newcomer_finds_tables_and_bots_and_watches_a_hand_to_its_end(
     listed = command(service, tmp_path, "tables", "--status", "open")
     url = f"{address(service)}/v1/tables/{table['id']}"
     assert f"shithead play {url}" in listed.stdout, listed.stderr
-    assert "Ada, lowest (bot), (free)" in listed.stdout
+    assert "Ada, Lotta (lowest), (free)" in listed.stdout
     assert "greedy" in command(service, tmp_path, "bots").stdout
     among_bots = {"ruleset": "shithead", "seats": [BOT, BOT]}
     game = ada.api.post("/tables", among_bots)["game"]
     watched = command(service, tmp_path, "watch", game)
     assert watched.returncode == 0, watched.stderr
     # The watch may begin late in a hand of bots, so any of its moves counts.
-    assert re.search(r"lowest \([01]\) (played|turned|picked)", watched.stdout)
+    assert re.search(r"(Lou|Lotta) \(lowest\) (played|turned|picked)", watched.stdout)
     assert "is the shithead. Out, in this order: " in watched.stdout
 
 
@@ -269,7 +269,7 @@ def test_an_interrupted_hand_is_resumed_where_it_stopped(service: Running, tmp_p
     url = f"{address(service)}/v1/games/{game}"
     answer = play(service, tmp_path, "--keyed", "--auto", "lowest", url)
     assert re.search(r" (is|are) the shithead|stalemate", answer.stdout), "how the hand ended"
-    assert re.search(r"^.*lowest (played|picked|turned) ", answer.stdout, re.MULTILINE), (
+    assert re.search(r"^.*\(lowest\) (played|picked|turned) ", answer.stdout, re.MULTILINE), (
         "captions of moves"
     )
     assert answer.stdout.splitlines()[-1] == "no evidence of tampering, level L3", answer.stderr
@@ -380,7 +380,7 @@ def test_a_game_resumed_from_the_wrong_folder_registers_no_player_and_names_its_
         answer = play(service, home, f"{address(service)}/{place}")
         assert answer.returncode == 2
         assert f"there is no token in {home}" in answer.stderr
-        assert "Its seats: Ada, lowest (bot).\n" in answer.stderr
+        assert "Its seats: Ada, Lotta (lowest).\n" in answer.stderr
         assert "--home FOLDER" in answer.stderr and "shithead watch " in answer.stderr
     assert not home.exists()
     player(service, tmp_path / "bob", keyed=False)

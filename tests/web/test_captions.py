@@ -7,8 +7,9 @@ import json
 import pytest
 
 from schemas.events import event_of
+from service.bots.registry import bots
 from service.replay.captions import caption
-from service.replay.sentences import Voice, begun, sentence
+from service.replay.sentences import Voice, begun, bot_name, sentence
 from service.rulesets.catalogue import read_ruleset
 from tests.tamper import LOGS, sample_lines
 from tests.unit.verify.test_sentences import FINDINGS, REFUSALS, VERIFY, values_of
@@ -35,6 +36,27 @@ def test_an_event_has_the_same_sentence_on_the_pages_and_in_the_api(visits: Visi
     assert not [text for text in shown if "–" in text]
     expected = [sentence(one.code, one.values) for one, _ in every]
     assert [f"{text[0].upper()}{text[1:]}" for text in shown] == expected
+
+
+BOT_NAMES = """async (seats) => {
+    const script = document.querySelector("script[type=module]").src;
+    const { seatName } = await import(script.replace("lobby.js", "captions.js"));
+    return seats.map(([bot, seat]) => seatName({ kind: "bot", name: null, bot, seat }));
+}"""
+
+
+@pytest.mark.parametrize("language", ["en", "sv", "ja"])
+def test_every_bot_of_a_hand_has_a_name_of_its_own(visits: Visits, language: str) -> None:
+    """Whatever its kind and seat, and the same on the pages and in the terminal."""
+    seats = [(kind, seat) for kind in bots() for seat in range(24)]
+    names = [bot_name(kind, seat, language) for kind, seat in seats]
+    assert len(set(names)) == len(names)
+    assert not [name for (kind, _), name in zip(seats, names, strict=True) if kind in name.lower()]
+    page = visits.page(locale=language)
+    page.goto("/")
+    page.locator("#account:not([hidden])").wait_for()
+    assert page.evaluate(BOT_NAMES, seats) == names
+    assert bot_name("unknown", 1, language) == "Unknown 2"
 
 
 WORDED = """async (sentences) => {

@@ -236,7 +236,7 @@ def test_a_translator_leaves_names_and_cards_as_they_are(visits: Visits) -> None
     visits.open_as(player, f"/play/{game}", page=page)
     page.locator("#own.turn").wait_for()
     kept = set(page.evaluate(KEPT))
-    assert {"Mark (the [first])", "Mark (the [first]) · ", "Lowest 2", "Lowest 3"} <= kept
+    assert {"Mark (the [first])", "Mark (the [first]) · ", "Lotta", "Lars"} <= kept
     cards = page.locator("#felt .card, #felt .chip, #log li")
     plain = cards.evaluate_all(
         "(all) => all.map((one) => { const copy = one.cloneNode(true); "
@@ -245,7 +245,7 @@ def test_a_translator_leaves_names_and_cards_as_they_are(visits: Visits) -> None
         "return copy.textContent; })"
     )
     assert len(plain) > 20
-    assert [text for text in plain if re.search(r"[♣♦♥♠]|Mark|Lowest", text)] == []
+    assert [text for text in plain if re.search(r"[♣♦♥♠]|Mark|Lotta|Lars", text)] == []
 
 
 def test_the_page_asks_once_to_save_the_recovery_code(visits: Visits) -> None:

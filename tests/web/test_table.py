@@ -836,7 +836,7 @@ def test_a_long_name_without_spaces_makes_no_page_wider(visits: Visits) -> None:
 def test_a_seat_is_called_ready_once(visits: Visits) -> None:
     """Its sign says so, and to screen readers its description: the recent actions do not."""
     page = seated(visits)
-    seat = page.locator("#others .seat", has_text="Lowest")
+    seat = page.locator("#others .seat", has_text="lowest")
     expect(seat.locator(".unseen")).to_contain_text("ready")
     expect(seat.locator(".badge", has_text="✓")).to_be_visible()
     expect(seat.locator(".did")).not_to_contain_text("ready")

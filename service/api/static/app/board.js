@@ -75,7 +75,7 @@ export function seatInWords(seat, scene) {
   const up = seat.up.flat();
   const down = seat.down.filter(Boolean).length;
   return [
-    `${seatName(seat)}${view.turn === seat.seat ? `, ${t("seat.turn")}` : ""}`,
+    `${seatName(seat)}${seat.bot ? ` (${seat.bot})` : ""}${view.turn === seat.seat ? `, ${t("seat.turn")}` : ""}`,
     seat.out ? t("seat.out", { n: seat.out }) : t("seat.hand", { n: seat.hand.count }),
     seat.hand.cards && scene.open
       ? t("seat.cards", { cards: listed(sorted(seat.hand.cards, scene.order).map(spelled)) })
@@ -92,7 +92,7 @@ export function seatInWords(seat, scene) {
 function badges(seat, scene, small) {
   const found = [];
   if (scene.view.dealer === seat.seat) found.push(["D", t("seat.dealer")]);
-  if (seat.kind === "bot" && small) found.push(["⚙", t("seat.bot"), "bot"]);
+  if (seat.kind === "bot" && small) found.push(["⚙", seat.bot ?? t("seat.bot"), "bot"]);
   if (seat.stand_in) found.push(["⚙!", t("seat.stand_in")]);
   if (seat.key) found.push(["✎", t("seat.key")]);
   const signs = found.map(([sign, name, more = ""]) => h("abbr", { class: `badge ${more}`, title: name }, [sign]));
@@ -119,7 +119,8 @@ export function plaque(seat, scene, small) {
       h("span", { class: "unseen" }, [seatInWords(seat, scene)]),
       h("span", { class: "who", "aria-hidden": "true" }, [
         small ? null : avatar(seat, scene.players?.[seat.seat]),
-        h("span", { class: "name", translate: "no", title: seatName(seat) }, [seatName(seat)]),
+        h("span", { class: "name", translate: "no" }, [seatName(seat)]),
+        seat.bot && !small ? h("span", { class: "kind", translate: "no" }, [seat.bot]) : null,
         ...badges(seat, scene, small),
         mark ? h("span", { class: "badge" }, [mark]) : null,
         turn ? h("span", { class: "clock", "data-clock": "" }) : null,

@@ -23,10 +23,24 @@ import { begun, either, has, listed, seatNumber, seatWords, t } from "./i18n.js"
  */
 export function seatName(seat) {
   if (seat.name) return seat.name;
-  if (seat.bot) return `${begun(seat.bot)} ${seatNumber(seat.seat)}`;
+  if (seat.bot) return botName(seat.bot, seat.seat);
   const keys = { open: "seat.open", bot: "seat.bot.number", human: "seat.erased" };
   const key = keys[/** @type {keyof typeof keys} */ (seat.kind)];
   return key ? t(key, { n: seatNumber(seat.seat) }) : begun(seatWords(seat.seat));
+}
+
+/**
+ * Return the name of a bot, which no other bot of its hand has; of a kind without names the kind and the number of the seat.
+ *
+ * @param {string} kind
+ * @param {number} seat
+ */
+function botName(kind, seat) {
+  const key = `bot.names.${kind}`;
+  if (!has(key)) return `${begun(kind)} ${seatNumber(seat)}`;
+  const names = t(key).split(" ");
+  const name = names[seat % names.length];
+  return seat < names.length ? name : `${name} ${Math.floor(seat / names.length) + 1}`;
 }
 
 /**

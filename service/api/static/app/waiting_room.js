@@ -60,7 +60,7 @@ function seats(open) {
   return [
     h("p", { role: "status" }, [open ? t("wait.open", { n: open }) : t("wait.full")]),
     h("ul", { class: "places" }, table.seats.map((seat) =>
-      h("li", { class: seat.kind === "open" ? "quiet" : "" }, [seat.kind === "open" ? null : avatar(seat, seat.player), h("span", { translate: "no" }, [seatName(seat)]), seat.seat === table.as ? ` (${t("you")})` : ""]),
+      h("li", { class: seat.kind === "open" ? "quiet" : "" }, [seat.kind === "open" ? null : avatar(seat, seat.player), h("span", { translate: "no" }, [seatName(seat), seat.bot ? ` (${seat.bot})` : ""]), seat.seat === table.as ? ` (${t("you")})` : ""]),
     )),
   ];
 }
