@@ -119,7 +119,7 @@ export function plaque(seat, scene, small) {
       h("span", { class: "unseen" }, [seatInWords(seat, scene)]),
       h("span", { class: "who", "aria-hidden": "true" }, [
         small ? null : avatar(seat, scene.players?.[seat.seat]),
-        h("span", { class: "name", translate: "no" }, [seatName(seat)]),
+        h("span", { class: "name", translate: "no", title: seat.bot ? `${seatName(seat)} (${seat.bot})` : seatName(seat) }, [seatName(seat)]),
         seat.bot && !small ? h("span", { class: "kind", translate: "no" }, [seat.bot]) : null,
         ...badges(seat, scene, small),
         mark ? h("span", { class: "badge" }, [mark]) : null,
