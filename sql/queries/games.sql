@@ -137,6 +137,8 @@ FROM table_rows
 WHERE table_id = $1::uuid
 
 -- list_tables: a page of tables, newest first: public ones, the viewer's own, that of an invite.
+--
+-- A seat that is kept for a challenged player is not open to others.
 -- $1 viewer or null, $2 whether only the viewer's own are listed, $3 ruleset or null,
 -- $4 status or null, $5 and $6 time and id of the last row of the previous page, $7 row limit,
 -- $8 SHA-256 of an invite or null
@@ -154,6 +156,10 @@ WHERE (t.created_at, t.table_id) < ($5::timestamptz, $6::uuid)
     )
     AND ($3::text IS NULL OR t.ruleset_id = $3::text)
     AND ($4::text IS NULL OR t.status = $4::text)
+    AND ($4::text IS DISTINCT FROM 'open' OR t.host = $1::uuid OR NOT EXISTS (
+        SELECT FROM challenges c
+        WHERE c.table_id = t.table_id AND c.state IN ('open', 'declined', 'expired')
+    ))
 ORDER BY t.created_at DESC, t.table_id DESC
 LIMIT $7::bigint
 

@@ -178,6 +178,19 @@ def test_neither_oneself_nor_an_erased_player_is_challenged(
     assert refused.json["errors"][0]["at"] == "/seats"
 
 
+def test_a_kept_seat_is_in_no_list_of_open_tables_but_that_of_the_host(
+    world: World, ada: Person, bob: Person
+) -> None:
+    path = challenged(ada, bob, visibility="public")
+    open_tables = "/v1/tables?status=open"
+    for caller in (world, bob, world.person("Eve")):
+        assert caller.get(open_tables).json["items"] == []
+        assert len(caller.get("/v1/tables").json["items"]) == 1
+    assert len(ada.get(open_tables).json["items"]) == 1
+    bob.post(f"{path}/accept")
+    assert len(world.get("/v1/tables?status=playing").json["items"]) == 1
+
+
 def without_ids(answer: Answer) -> dict[str, Any]:
     """Return the body of an answer without what is random."""
     return {name: value for name, value in answer.json.items() if name not in ("id", "invite")}

@@ -3,6 +3,7 @@
 import { Problem, get, identity, newest, post } from "./api.js";
 import { avatar } from "./avatars.js";
 import { resultText, seatName } from "./captions.js";
+import { isKept, offerChallenge, showChallenges } from "./challenge.js";
 import { connected } from "./connection.js";
 import { block, endInvitation } from "./company.js";
 import { showConcerns } from "./concerns.js";
@@ -50,7 +51,7 @@ async function choose(id) {
   find("#more").scrollIntoView();
 }
 
-/** Run a request, and show the problem if the server refuses it. @param {Event} event of a button @param {() => Promise<void>} work */
+/** Run a request, and show the problem if the server refuses it. @param {Event} event of a button @param {() => Promise<unknown>} work */
 async function attempt(event, work) {
   const button = /** @type {HTMLButtonElement} */ (event.currentTarget);
   button.disabled = true;
@@ -293,7 +294,7 @@ async function showOwn() {
   const running = games.filter((game) => !over(game)).sort((a, b) => Number(b.your_turn) - Number(a.your_turn));
   const rows = [
     ...running.map(ownRow),
-    ...tables.map((table) => row(nameOf(table.ruleset.id), t("tables.detail", { players: players(table.seats), n: table.seats.filter((seat) => seat.kind === "open").length }), link(`/tables/${table.id}`, "own.wait"))),
+    ...tables.filter((table) => !isKept(table)).map((table) => row(nameOf(table.ruleset.id), t("tables.detail", { players: players(table.seats), n: table.seats.filter((seat) => seat.kind === "open").length }), link(`/tables/${table.id}`, "own.wait"))),
   ];
   section.hidden = !rows.length;
   replace(find("#own-list"), h("ul", { class: "rows" }, rows));
@@ -383,9 +384,12 @@ const decoration = (/** @type {string} */ text) => [fanOf(["7c", "Td", "2s", "Kh
 const fanOf = (cards) =>
   h("div", { class: "fan", "aria-hidden": "true" }, cards.map((card, at) => h("span", { class: "fanned", "--at": at - (cards.length - 1) / 2 }, [picture(card, { label: "" })])));
 
+/** Show challenges; the list of own games leaves out their tables. */
+const showAsked = () => showChallenges(attempt, nameOf, nameRulesets);
+
 async function showLists() {
   if (document.hidden) return;
-  await Promise.all([showConcerns(find("#disputes")), showInvitations(), showTables(), showOwn(), showRecent(), showSeekers()]).finally(() => {
+  await Promise.all([showConcerns(find("#disputes")), showInvitations(), showTables(), showAsked().then(showOwn), showRecent(), showSeekers()]).finally(() => {
     for (const section of document.querySelectorAll(".filling")) section.classList.remove("filling"); // all at once, so nothing moves
   });
 }
@@ -426,7 +430,7 @@ addEventListener("notice", () => {
   due = setTimeout(update, 200);
 });
 try {
-  await Promise.all([describe(), offerStrengths(), showLists(), showRunning(), offerSeek()]);
+  await Promise.all([describe(), offerStrengths(), showLists(), showRunning(), offerSeek(), offerChallenge(attempt, showAsked)]);
 } finally {
   // One list without an answer takes no other way to a table away.
   for (const button of document.querySelectorAll("button:disabled")) if (button instanceof HTMLButtonElement) button.disabled = false;

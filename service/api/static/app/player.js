@@ -8,6 +8,7 @@ import { blocksField } from "./company.js";
 import { markConcerns } from "./concerns.js";
 import "./connection.js";
 import { download, find, h, replace, showDialog } from "./dom.js";
+import { handleField } from "./handle.js";
 import "./elsewhere.js";
 import { canSign, setSigning, signing } from "./signing.js";
 import { isLasting, read, readJson, remove, write } from "./storage.js";
@@ -179,6 +180,7 @@ export function openDialog() {
     ...(own ? own.fields : [h("p", null, [t("account.new")]), nameField(fault)]),
     player ? h("p", null, [h("a", { href: "/account" }, [t("account.more")])]) : null,
     signingBox(),
+    player ? handleField((work) => attempt(fault, work)) : null,
     player ? blocksField((work) => attempt(fault, work)) : null,
     h("details", null, [h("summary", null, [t("account.recover")]), ...recoveryField(fault)]),
     own?.last ?? null,

@@ -21,7 +21,8 @@ function row(one, own) {
   const name = one.bot === null ? (one.name ?? "–") : t("ratings.bot", { name: one.bot });
   const isOwn = Boolean(one.player && one.player === own);
   const face = avatar({ kind: one.bot === null ? "human" : "bot", name: one.name, bot: one.bot }, one.player);
-  const who = h("span", { class: "person" }, [face, isOwn ? h("strong", null, [name]) : h("span", null, [name])]);
+  const link = one.player && !isOwn ? h("a", { class: "quiet", href: `/?challenge=${one.player}` }, [t("challenge.do")]) : null;
+  const who = h("span", { class: "person" }, [face, isOwn ? h("strong", null, [name]) : h("span", null, [name]), link]);
   const hands = one.provisional ? t("ratings.provisional", { n: one.hands }) : String(one.hands);
   const cells = [String(one.rank), who, number(one.rating), number(one.mu), number(one.sigma), hands];
   return h("tr", { class: isOwn ? "own" : null }, cells.map((cell) => h("td", null, [cell])));
