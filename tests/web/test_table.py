@@ -650,8 +650,9 @@ def test_what_to_do_next_is_not_cut_off(visits: Visits, size: tuple[int, int]) -
     page.get_by_role("button", name="Ready").wait_for()
     assert page.evaluate(CUT_TEXTS, "#say .now, #say .hint") == []
     # One evaluation, because the parts are drawn anew between two.
-    places = "all => all.map((one) => one.getBoundingClientRect().toJSON())"
-    place, menu = page.locator("#say, #say .more").evaluate_all(places)
+    places = """() => [...document.querySelectorAll("#say, #say .more")]
+        .map((one) => one.getBoundingClientRect().toJSON())"""
+    place, menu = page.evaluate(places)
     assert menu["x"] + menu["width"] == pytest.approx(place["x"] + place["width"], abs=1)
     assert menu["width"] < 100, "no wider than its word"
 
