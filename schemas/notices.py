@@ -100,7 +100,6 @@ class OwnStreamQuery(Closed):
         metadata={
             "description": f"at most {MAX_WATCHED} ids of games that the caller can see, separated "
             "by commas: `game_moved` announces each of their versions",
-            "type": "string",
         },
     )
     referee = QueryBoolean(

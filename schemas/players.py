@@ -75,7 +75,6 @@ class PlayersQuery(Closed):
         required=True,
         metadata={
             "description": f"at most {MAX_LISTED} ids of players, separated by commas",
-            "type": "string",
         },
     )
 

@@ -282,8 +282,10 @@ class Chosen(fields.String):
 class Ids(fields.Field[tuple[UUID, ...]]):
     """Ids in a query, separated by commas; error messages state what they name."""
 
-    def __init__(self, most: int, kind: str, **more: Any) -> None:
-        super().__init__(**more)
+    def __init__(self, most: int, kind: str, *, metadata: dict[str, Any], **more: Any) -> None:
+        one = "[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}"
+        shown = {"type": "string", "pattern": f"^{one}(,{one}){{0,{most - 1}}}$"}
+        super().__init__(metadata={**shown, **metadata}, **more)
         self._most = most
         self._kind = kind
 

@@ -184,8 +184,9 @@ def _seeks(world: World, url: str) -> dict[str, float | None]:
     ]
     with psycopg.connect(url) as connection:
         connection.cursor().executemany(
-            "INSERT INTO seeks (seek_id, player_id, rulesets, seats, entropy, keep, created_at,"
-            " expires_at) VALUES (%s, %s, %s, 3, 'none', false, now() + %s * interval '1 ms',"
+            "INSERT INTO seeks (seek_id, player_id, rulesets, seats, entropy, only_stayers,"
+            " standing, keep, created_at, expires_at)"
+            " VALUES (%s, %s, %s, 3, 'none', false, 'stays', false, now() + %s * interval '1 ms',"
             " now() + interval '1 h')",
             rows,
         )

@@ -82,7 +82,7 @@ class DecisionFilter:
             return False
         if self.rank is not None and self.rank not in (one.rank or "").split("+"):
             return False
-        if self.player is not None and self.player not in hand.players[one.seat : one.seat + 1]:
+        if self.player is not None and (not hand.players or hand.players[one.seat] != self.player):
             return False
         if self.bot not in (None, one.bot or "none") or not self._is_kind(one):
             return False

@@ -504,7 +504,9 @@ CREATE TABLE seeks (
     ended_at      timestamptz,
     table_id      uuid,
     CONSTRAINT seeks_pkey PRIMARY KEY (seek_id),
-    CONSTRAINT seeks_short CHECK (cardinality(rulesets) <= 30 AND octet_length(key) <= 100),
+    CONSTRAINT seeks_short CHECK (
+        cardinality(rulesets) <= 30 AND octet_length(key) <= 100 AND standing IN ('stays', 'mixed', 'leaves')
+    ),
     CONSTRAINT seeks_have_rulesets CHECK (cardinality(rulesets) > 0),
     CONSTRAINT seeks_with_a_table_have_ended CHECK (table_id IS NULL OR ended_at IS NOT NULL)
 );

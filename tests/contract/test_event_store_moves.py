@@ -41,6 +41,7 @@ def move(
         "reason": None,
         "shithead": None,
         "places": None,
+        "left_by": None,
         "wake_kind": None,
         "wake_at": None,
     }

@@ -28,6 +28,7 @@ SUMMARY: dict[str, Any] = {
     "reason": None,
     "shithead": None,
     "places": None,
+    "left_by": None,
     "wake_kind": "time_out",
     "wake_at": "2026-03-01T12:00:30.000000Z",
 }

@@ -39,7 +39,7 @@ PLACES = {
 SHORT = {
     *("token_hash", "recovery_hash", "key_id", "reason_key_id", "state", "fault", "type", "types"),
     *("scopes", "kind", "bot", "visibility", "entropy", "salt", "request_key", "body_hash"),
-    *("rulesets", "ruleset_id"),
+    *("rulesets", "ruleset_id", "standing"),
 }
 """Columns that have one of a few values, a fixed length or a check of another kind."""
 

@@ -153,7 +153,11 @@ def test_seven_visible_windows_share_the_connections_and_each_sees_moves_at_once
         window.locator(".result").wait_for()
     with context.expect_event("request", lambda one: one.url.endswith("wait=0")):
         pass
-    assert sum("/tables/" in one.url for one in open_streams) == 3
+    for _ in range(100):  # until each that may has begun
+        if (waiting := sum("/tables/" in one.url for one in open_streams)) == 3:
+            break
+        windows[0].wait_for_timeout(50)
+    assert waiting == 3
 
 
 def test_a_glance_at_another_tab_does_not_end_the_stream(visits: Visits) -> None:

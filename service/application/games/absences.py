@@ -29,8 +29,7 @@ AWAY_SECONDS: Final = Setting(
     read=whole_number(30, HEARD_SECONDS),
     section="Limits",
     unit="seconds",
-    effect="Time without a call or stream after which a player that a hand without a clock waits "
-    "for can be claimed to be away",
+    effect="Silence after which a player for whom a hand without a clock waits counts as away",
 )
 
 Away = Callable[[Sequence[UUID]], Mapping[UUID, float]]

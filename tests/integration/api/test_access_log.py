@@ -45,8 +45,8 @@ SEALED = (
 )
 """Refused to seat 1 before the seal."""
 
-OWN_CARDS = (f"{GAME}/reasons?cards=7c",)
-"""Refused to all but the seat on turn, and about its own cards only: never recorded."""
+OWN_CARDS = (f"{GAME}/reasons?cards=7c", f"{GAME}/absences")
+"""Refused to all but the seat on turn, about its own cards or none at all: never recorded."""
 
 WITHOUT_CARDS = (f"{TABLE}/invitations", f"{DISPUTE}/collusion", "/v1/challenges/{table}")
 """Answered to the host alone, to referees about public hands, before a hand: never recorded."""

@@ -9,7 +9,10 @@ import pytest
 
 from tests.worlds.api_world import Person, World, problem_of
 
-TYPES = "play, play_blind, pick_up, try_stock, pass, swap, lay, ready, forfeit, agree_end"
+TYPES = (
+    "play, play_blind, pick_up, try_stock, pass, swap, lay, ready, forfeit, agree_end, "
+    "claim_absence"
+)
 SWITCHES = "1, 2, 3, 4, 5, 6"
 TABLE = {"ruleset": "leeds", "seats": ["me", {"bot": "lowest"}]}
 

@@ -88,7 +88,7 @@ def reads_of(world: World, game: UUID, version: int) -> list[str]:
         *(f"{path}/evidence", f"{path}/evidence?profile=seat"),
         *(f"{path}/audit/moves/{seq}" for seq in (moves[0], moves[-1])),
         *(f"{path}/audit/cards/Th", f"{path}/audit/knowledge?seat=1"),
-        *(f"{path}/notes", f"{path}/reasons?cards=Th"),
+        *(f"{path}/notes", f"{path}/reasons?cards=Th", f"{path}/absences"),
         *(f"{path}/picture.svg", f"{path}/picture.svg?at=3&as=all"),
         *(f"{path}/picture.png", f"{path}/picture.png?at=3&as=all"),
         *(f"{path}/disputes", f"/v1/disputes/{dispute}", f"{path}/audit/readings"),
