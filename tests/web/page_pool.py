@@ -119,6 +119,7 @@ class PagePool:
                 other.close()
         context.unroute_all(behavior="ignoreErrors")
         page.unroute_all(behavior="ignoreErrors")
+        page._impl_obj.remove_all_listeners("dialog")  # it would answer for the next test
         context.set_offline(False)
         context.clear_permissions()
         page.goto(address + EMPTY)
