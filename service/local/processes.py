@@ -490,8 +490,10 @@ class Identity:
         if os.getuid() != 0:
             return
         for path in (folder, *folder.rglob("*")):
-            if path.lstat().st_uid != self.owner:
-                os.chown(path, self.owner, self.gid if self.owner else 0, follow_symlinks=False)
+            # A server that still ends there removes its temporary files meanwhile.
+            with contextlib.suppress(FileNotFoundError):
+                if path.lstat().st_uid != self.owner:
+                    os.chown(path, self.owner, self.gid if self.owner else 0, follow_symlinks=False)
 
     def reachable_copy(self, program: Path, *, root: Path, into: Path) -> Path:
         """
