@@ -314,7 +314,7 @@ class Explainer:
         return f"{self.api.url}/{kind}/{identity}"
 
     def _statements(self, ruleset: str) -> list[tuple[str, str]]:
-        """Return id and text of the statements of a ruleset, none of one that nobody here knows."""
+        """Return id and text of the statements of a ruleset; none if it is unknown here."""
         if ruleset in catalogue():
             return [(one.id, one.text) for one in catalogue()[ruleset].statements]
         try:

@@ -170,6 +170,7 @@ def test_no_process_stays_under_a_memory_limit_that_was_lifted(
     assert shell.stdout is not None
     with limits.memory_limit(shell.pid) as limited:
         if not limited:
+            # Only root may make a memory cgroup; .ci/run is root, so CI never skips.
             shell.kill()
             pytest.skip("memory cgroups cannot be made: this needs root")
         shell.stdin.write("sleep 60 & echo $!\n")
