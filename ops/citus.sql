@@ -43,8 +43,8 @@ SELECT create_distributed_table('challenges', 'table_id', colocate_with => 'stre
 SELECT create_distributed_table('answers', 'caller', colocate_with => 'none');
 
 -- All other tables stay on the coordinator: the outbox and the public log have one order over all
--- streams, and so has the operator log. Results, ratings, handles, seeks, webhooks and webhook_deliveries
--- are rows of players, who play in many games.
+-- streams, and so has the operator log. Results, ratings, handles, moments, seeks, webhooks and
+-- webhook_deliveries are rows of players, who play in many games.
 
 COMMIT;
 
@@ -121,25 +121,6 @@ BEGIN
         WHERE p.player_id = player AND p.erased_at IS NULL AND r.public_games > 0
     );
 
-    DELETE FROM answers a WHERE a.caller = player;
-    DELETE FROM notes n WHERE n.author = player;
-    DELETE FROM invitations i WHERE i.player = erase_player.player;
-    DELETE FROM invitations i USING tables t
-    WHERE t.table_id = i.table_id AND t.host = erase_player.player;
-    DELETE FROM blocks b WHERE erase_player.player IN (b.player, b.blocked);
-    DELETE FROM seeks s WHERE s.player_id = player;
-    PERFORM erase_handles(player, at);
-    DELETE FROM challenges c WHERE erase_player.player IN (c.challenger, c.player);
-    DELETE FROM tokens k WHERE k.player_id = player;
-    DELETE FROM ratings r WHERE r.player_id = player;
-    PERFORM delete_webhook(player);
-    UPDATE dispute_texts t SET words = NULL, salt = NULL WHERE t.author = player;
-    UPDATE dispute_votes v SET reason_key_id = NULL, reason = NULL
-    FROM dispute_referees r
-    WHERE r.dispute_id = v.dispute_id AND r.referee = v.referee AND r.player_id = player;
-    UPDATE players p
-    SET name = NULL, recovery_hash = NULL, erased_at = at
-    WHERE p.player_id = player AND p.erased_at IS NULL;
-    RETURN FOUND;
+    RETURN erase_rows(player, at);
 END
 $$;

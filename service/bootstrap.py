@@ -200,7 +200,7 @@ class Services:
             names=self._names,
             receipts=self._receipts,
         )
-        self._handler = Handler(self.store, self.answers)
+        self.handler = Handler(self.store, self.answers)
         self._refusals = Refusals(
             self.store, self.directory, self.keyring, self.rulebook, self.world
         )
@@ -230,7 +230,7 @@ class Services:
             directory=self.directory,
             games=self.games,
             files=self._files,
-            handler=self._handler,
+            handler=self.handler,
             keyring=self.keyring,
             world=self.world,
             notifier=self.notifier,
@@ -239,7 +239,7 @@ class Services:
     def _make_dispute_jobs(self, terms: Terms) -> None:
         """Make the jobs and the opening of disputes."""
         self.dispute_jobs = DisputeJobs(
-            handler=self._handler,
+            handler=self.handler,
             directory=self.directory,
             game_cache=self.game_cache,
             files=self._files,
@@ -257,7 +257,7 @@ class Services:
             games=self.games,
             files=self._files,
             commands=self._commands,
-            handler=self._handler,
+            handler=self.handler,
             periods=terms.periods,
             world=self.world,
             settle=self.dispute_jobs.settle,
@@ -271,7 +271,7 @@ class Services:
         )
         self.moves = Moves(
             absences=self.absences,
-            handler=self._handler,
+            handler=self.handler,
             store=self.store,
             game_cache=self.game_cache,
             receipts=self._receipts,
@@ -330,7 +330,7 @@ class Services:
             notifier=self.notifier,
         )
         self.tables = Tables(
-            handler=self._handler,
+            handler=self.handler,
             changes=self._changes,
             directory=self.directory,
             names=self._names,
@@ -342,12 +342,12 @@ class Services:
         self.challenges = Challenges(
             tables=self.tables, changes=self._changes, directory=self.directory
         )
-        self.seeks = Seeks(handler=self._handler, changes=self._changes, directory=self.directory)
+        self.seeks = Seeks(handler=self.handler, changes=self._changes, directory=self.directory)
         self.matchmaker = Matchmaker(
             changes=self._changes, directory=self.directory, following=ports.following
         )
         self.stand_ins = StandIns(
-            handler=self._handler,
+            handler=self.handler,
             game_cache=self.game_cache,
             directory=self.directory,
             names=self._names,
@@ -489,7 +489,7 @@ class Services:
             rulebook=self.rulebook,
             trials=ports.trials,
             world=self.world,
-            handler=self._handler,
+            handler=self.handler,
         )
         self.purging = Purging(
             store=self.store,

@@ -165,7 +165,7 @@ GRANT EXECUTE ON FUNCTION
     recover_account, renew_recovery, rename_by_token, erase_by_token
 TO shithead_service;
 
-REVOKE ALL ON FUNCTION choose_handle, erase_handles, handle_free_at, purge_handles FROM PUBLIC;
+REVOKE ALL ON FUNCTION erase_rows, choose_handle, erase_handles, handle_free_at, purge_handles FROM PUBLIC;
 
 GRANT EXECUTE ON FUNCTION choose_handle, purge_handles TO shithead_service;
 

@@ -172,6 +172,13 @@ def _valid(scene: Scene, method: str, rule: str) -> Iterator[Input]:
     on_long: dict[tuple[str, str], Any] = {
         ("PUT", f"/v1/games/{GAME}/notes/<int:seq>"): {"text": "é" * 1000, "visibility": "me"},
         ("POST", f"/v1/games/{GAME}/receipts"): {"receipt": scene.receipt},
+        ("POST", "/v1/players/me/moments"): {
+            "game": scene.long,
+            "version": 1,
+            "as": "public",
+            "list": "é" * 40,
+            "text": "é" * 200,
+        },
         ("PUT", "/v1/players/me/webhook"): {"url": f"https://bots.example/{'x' * 400}"},
     }
     if (method, rule) in on_long:
@@ -284,6 +291,7 @@ def _path(scene: Scene, rule: str, *, game: str = "", at: int = 0) -> str:
         DISPUTE: scene.running_dispute,
         "<uuid:table_id>": table,
         "<uuid:player_id>": str(scene.people["Ada"].id),
+        "<uuid:moment_id>": str(UUID(int=0)),
         "<uuid:token_id>": str(UUID(int=0)),
         "<int:seq>": str(at),
         "<path:card>": "Th",

@@ -361,25 +361,25 @@ def _security(token: Token, scope: Scope | None) -> list[dict[str, list[str]]]:
 def _path_parameters(rule: str) -> list[dict[str, str]]:
     """Return the descriptions of the parameters in a path."""
     return [
-        {"in": "path", "name": name, "description": _PATH_PARAMETERS[name]}
+        {"in": "path", "name": name, "description": _described_parameter(name)}
         for name in PATH_PARAMETER.findall(rule)
     ]
 
 
+def _described_parameter(name: str) -> str:
+    """Return the description of a parameter: `game_id` is the id of a game."""
+    return _PATH_PARAMETERS.get(name) or f"the id of a {name.removesuffix('_id')}"
+
+
 _PATH_PARAMETERS: Mapping[str, str] = {
     "player_id": "the id of a player, or `me`: the caller",
-    "ruleset_id": "the id of a ruleset",
-    "seek_id": "the id of a seek",
-    "table_id": "the id of a table",
-    "game_id": "the id of a game",
-    "dispute_id": "the id of a dispute",
     "token_id": "the id of a token, which is no secret",
     "seq": "the seq of an event",
     "card": "the code of a card; the `/` of a further deck is not escaped, as in `7c/2`",
     "level": "the level of the tile, from 0, or `entries`",
     "rest": "the index of the tile, and the width of a partial one (C2SP tlog-tiles)",
 }
-"""Every parameter of a path, with its description in the document."""
+"""The parameters of paths that are not just an id, with their descriptions in the document."""
 
 _SECRETS = frozenset({"token", "recovery", "invite"})  # answers with them are never compressed
 

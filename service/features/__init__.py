@@ -13,9 +13,11 @@ from typing import Final
 from service.api.audit import audit
 from service.api.evidence import evidence
 from service.api.hands import hands
+from service.api.moments import moments
 from service.api.notes import notes
 from service.api.own_stream import own_stream
 from service.api.ratings import ratings
+from service.application.moments import MOMENTS_OF_PLAYER
 from service.application.quotas import MAX_STREAMS_OF_ADDRESS, MAX_STREAMS_OF_PLAYER, Bound, bounds
 from service.application.ratings import LEAVES
 from service.application.retention import KEEP_REFUSALS, MANY, Purging
@@ -84,6 +86,7 @@ FEATURES: Final = (
         operations=(notes,),
         quotas=bounds(QuotaKind.NOTES, QuotaKind.NOTES_OF_GAME, QuotaKind.ALL_NOTES),
     ),
+    Feature(name="moments", operations=(moments,), quotas={"moments": MOMENTS_OF_PLAYER}),
     DISPUTES,
     STATISTICS,
     Feature(

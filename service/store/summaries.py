@@ -116,7 +116,7 @@ class DisputeSummary(_DisputeColumns):
 
 
 class ListName(StrEnum):
-    """The lists with cursors; a cursor of one is refused by the others."""
+    """The lists with cursors; a cursor of one is refused by the others, and those of features."""
 
     GAMES = "games"
     TABLES = "tables"
@@ -132,14 +132,14 @@ class Cursor:
     at: datetime
     id: UUID
 
-    def encode(self, name: ListName | None) -> str:
+    def encode(self, name: str | None) -> str:
         """Return the cursor of a list as a client gets it; without a name as in release 0.1.0."""
         prefix = "" if name is None else f"{name} "
         text = f"{prefix}{self.at.astimezone(UTC).isoformat()} {self.id}"
         return urlsafe_b64encode(text.encode()).decode().rstrip("=")
 
     @classmethod
-    def decode(cls, text: str, name: ListName) -> Cursor:
+    def decode(cls, text: str, name: str) -> Cursor:
         """
         Return the cursor of a list that a client sent.
 
@@ -189,7 +189,7 @@ class Page(Generic[Row]):
     items: tuple[Row, ...]
     next: Cursor | None
 
-    def following(self, name: ListName) -> str | None:
+    def following(self, name: str) -> str | None:
         """Return the cursor of the next page as a client gets it; None on the last page."""
         return None if self.next is None else self.next.encode(name)
 

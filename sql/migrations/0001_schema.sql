@@ -160,6 +160,26 @@ COMMENT ON COLUMN handles.player_id IS 'whose it is, or was; null once erased';
 COMMENT ON COLUMN handles.handle IS 'null once given up or erased';
 COMMENT ON COLUMN handles.free_at IS 'others can choose it from then on; null while it is in use';
 
+CREATE TABLE moments (
+    moment_id  uuid         NOT NULL,
+    player_id  uuid         NOT NULL,
+    game_id    uuid         NOT NULL,
+    version    integer      NOT NULL,
+    viewer     text         NOT NULL,
+    list_name  text         NOT NULL,
+    words      text         NOT NULL,
+    kept_at    timestamptz  NOT NULL,
+    CONSTRAINT moments_pkey PRIMARY KEY (moment_id),
+    CONSTRAINT moments_of_a_version CHECK (version > 0),
+    CONSTRAINT moments_short CHECK (
+        octet_length(viewer) <= 6 AND octet_length(list_name) <= 160 AND octet_length(words) <= 800
+    )
+);
+CREATE INDEX moments_by_player ON moments (player_id, kept_at, moment_id);
+COMMENT ON TABLE moments IS
+    'Moments of hands that players keep for themselves, in lists by name; deleted with the player.';
+COMMENT ON COLUMN moments.viewer IS 'public, all or a seat: as whom the player looked';
+
 CREATE TABLE tokens (
     token_id    uuid         NOT NULL,
     token_hash  bytea        NOT NULL,

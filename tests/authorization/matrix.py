@@ -84,6 +84,9 @@ def _rows() -> Iterator[list[str]]:
             yield [part.strip(" `") for part in line.strip().strip("|").split("|")]
 
 
+THIS_GAME = "{game_id}"
+"""Stands in a body for the id of the hand."""
+
 ACCUSATION = {"accused": None, "seq": 0, "charge": "altered_log", "statement": "It was not so."}
 
 BODIES: dict[str, Any] = {
@@ -92,6 +95,15 @@ BODIES: dict[str, Any] = {
     "PUT /v1/players/me/handle": {"handle": "operator"},
     "POST /v1/players/me/tokens": {"name": "bot", "scopes": ["read"]},
     "PUT /v1/players/me/webhook": {"url": "https://bots.example/"},
+    "POST /v1/players/me/moments": {
+        "game": THIS_GAME,
+        "version": 1,
+        "as": "all",
+        "list": "Endings",
+        "text": "Look here.",
+    },
+    "PATCH /v1/players/me/moments": {"list": "Unknown", "to": "Ends"},
+    "PATCH /v1/players/me/moments/{moment_id}": {"text": "Look there."},
     "POST /v1/players/me/recovery": {},
     "POST /v1/players/recover": {"recovery": NEVER_ISSUED},
     "POST /v1/rulesets": {"name": "x", "base": "leeds", "changes": {"no_such_setting": 1}},
@@ -134,6 +146,7 @@ REQUIRED_QUERIES: dict[str, str] = {
 
 ANYWHERE = {
     "token_id": "00000000-0000-4000-8000-000000000000",
+    "moment_id": "00000000-0000-4000-8000-000000000000",
     "seek_id": "00000000-0000-4000-8000-000000000000",
     "ruleset_id": "leeds",
     "seq": "1",

@@ -14,6 +14,7 @@ from tests.authorization.matrix import (
     BODIES,
     NEVER_ISSUED,
     REQUIRED_QUERIES,
+    THIS_GAME,
     Cell,
 )
 
@@ -75,6 +76,8 @@ class Scene:
         elif cell.caller in self.tokens:
             headers["Authorization"] = f"Bearer {self.tokens[cell.caller]}"
         body = BODIES.get(cell.operation)
+        if isinstance(body, dict) and THIS_GAME in body.values():
+            body = {**body, "game": self.ids["game_id"]}
         site = f"{self.connection.host}:{self.connection.port}"
         path = filled.format(**(ANYWHERE | {"site": site} | known | self.ids))
         return self._ask(method, path, body, headers)[0]

@@ -236,6 +236,7 @@ def record(database_url: str) -> dict[str, Any]:
         _challenge(recorder, people)
         _seek(recorder, people["Bob"]["token"])
         _tokens(recorder, people)
+        _moments(recorder, game, by=people["Bob"]["token"])
         return recorder.recorded
 
 
@@ -321,6 +322,24 @@ def _tables(recorder: Recorder, people: dict[str, Any]) -> None:
     recorder.done("GET", "/v1/players/me/invitations", by=cleo)
     recorder.done("DELETE", invitation, by=cleo)
     recorder.done("DELETE", path, by=ada)
+
+
+def _moments(recorder: Recorder, game: str, *, by: str) -> None:
+    path, text = "/v1/players/me/moments", "The nine would have burned."
+    wanted = {
+        "game": game.rpartition("/")[2],
+        "version": 9,
+        "as": "all",
+        "list": "Endings",
+        "text": text,
+    }
+    kept = f"{path}/{recorder.done('POST', path, wanted, by=by)['id']}"
+    recorder.done("PATCH", kept, {"text": "The nine burns."}, by=by)
+    recorder.done("GET", kept, by=by)
+    recorder.done("PATCH", path, {"list": "Endings", "to": "Burns"}, by=by)
+    recorder.done("GET", f"{path}?list=Burns&limit=2", by=by)
+    recorder.done("GET", f"{path}/export", by=by)
+    recorder.done("DELETE", kept, by=by)
 
 
 def _seek(recorder: Recorder, token: str) -> None:

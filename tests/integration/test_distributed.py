@@ -50,6 +50,7 @@ ON_ONE_SERVER = {
     "ratings_reached": "one row beside them",
     "player_results": "one row a player, who plays in many games",
     "handles": "one order of all names, and a key over all players",
+    "moments": "rows of a player, who looks at many games",
     "seeks": "matched in one order, with the rows of a table in one commit",
     "webhooks": "a queue of players, taken in order of time",
     "webhook_deliveries": "rows of these",

@@ -145,6 +145,9 @@ ROLES = {MAIN_QUEUE: "worker"}
 
 GLOSSARY = "ops/glossary.md"
 
+PRIVILEGES = " ".join(f"sql/{path.name}" for path in sorted((ROOT / "sql").glob("privileges*.sql")))
+"""Those of a feature may have a file of their own."""
+
 WATCHED = "ops/runbook.md ops/monitoring/alerts.yaml ops/monitoring/dashboard.json"
 """What names a metric: a page of the runbook, an alert or a panel."""
 
@@ -168,7 +171,7 @@ def operated_by(feature: Feature) -> Iterator[tuple[str, str]]:
     for kind in feature.notices:
         yield "ops/spec/api.md", kind.value
     for table in {table for bound in feature.quotas.values() for table in bound.rows}:
-        yield "sql/privileges.sql", table
+        yield PRIVILEGES, table
         yield "sql/migrations/0001_schema.sql", f"COMMENT ON TABLE {table} IS"
         yield "ops/citus.sql", table
 

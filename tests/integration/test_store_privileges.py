@@ -42,6 +42,7 @@ TABLES = (
         "blocks",
         "invitations",
         "challenges",
+        "moments",
         "seeks",
         "shuffled_decks",
         "blind_choices",
@@ -189,6 +190,9 @@ WITH_A_STOLEN_CONNECTION = {
         *("purge_handles", "purge_challenges"),
     ),
     "writes or deletes a player's note": ("keep_note", "delete_note"),
+    "keeps, changes or deletes a player's moments": (
+        *("keep_moment", "change_moments", "delete_moment"),
+    ),
     "gives a player, with the player's token, a handle": ("choose_handle",),
     "starts or ends a player's block of another": ("keep_block", "delete_block"),
     "invites players to any table, or ends invitations": ("keep_invitation", "end_invitation"),

@@ -130,7 +130,7 @@ def _reserves(record: GameRecord) -> Sequence[int]:
     return [int(reserve_left(record, clock, seat).total_seconds()) for seat in seats]
 
 
-def cursor_of(text: str | None, name: ListName) -> Cursor | None:
+def cursor_of(text: str | None, name: str) -> Cursor | None:
     """Return the cursor of a list, None for its beginning; raises Refusal `invalid-body`."""
     if text is None:
         return None

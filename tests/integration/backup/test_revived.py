@@ -107,6 +107,9 @@ def test_players_erased_after_the_backup_are_erased_again(
     note = {"text": "Ada was here", "visibility": "me"}
     assert ada.call("PUT", f"{bob.game()}/notes/1", json=note).status_code == 200
     assert bob.call("PUT", f"/v1/players/me/blocks/{ada.id}").status_code == 200
+    hand = {"game": bob.table()["game"], "version": 1, "as": "public"}
+    moment = {**hand, "list": "Ada's", "text": "Mine."}
+    assert ada.post("/v1/players/me/moments", moment).status_code == 201
     assert ada.post("/v1/seeks", {"rulesets": ["leeds"], "seats": 2}).status_code == 201
     handle = {"handle": "unmistakable"}
     assert ada.call("PUT", "/v1/players/me/handle", json=handle).status_code == 200
@@ -120,9 +123,14 @@ def test_players_erased_after_the_backup_are_erased_again(
             " VALUES (%s, 'hand_sealed', gen_random_uuid(), 1, '{}', now())",
             (ada.id,),
         )
-    assert {"webhooks", "webhook_deliveries", "invitations", "handles", "challenges"} < naming(
-        database_url, ada
-    )
+    assert {
+        "webhooks",
+        "webhook_deliveries",
+        "invitations",
+        "handles",
+        "challenges",
+        "moments",
+    } < naming(database_url, ada)
     make_backup(run, database_url, keys, tmp_path / "b")
     assert ada.call("DELETE", "/v1/players/me").status_code == 204
     assert world.services.erasures.record() == 1
