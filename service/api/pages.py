@@ -225,6 +225,12 @@ def account() -> Response:
     return html_page("account.html")
 
 
+@pages.get("/moments")
+def moments() -> Response:
+    """Show the moments that the reader keeps; the script gets them from the API."""
+    return html_page("moments.html")
+
+
 @pages.get("/ratings")
 def ratings() -> Response:
     """Show the ratings of players and bots, by ruleset."""

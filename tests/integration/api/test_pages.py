@@ -41,7 +41,7 @@ UNKNOWN = tuple(f"/{page}/{ANY_ID}" for page in ("play", "replay", "disputes"))
 LINKS = ["/", "/#watch", "/rules", "/ratings", "/verify"]
 """The links of the bar, after the one of the mark."""
 
-APPS = ("/", "/account", "/disputes", "/disputes/new", "/statistics", "/ratings")
+APPS = ("/", "/account", "/moments", "/disputes", "/disputes/new", "/statistics", "/ratings")
 PAGES = (*APPS, *TEXTS, "/docs")
 STYLES = {path.name: path.read_text("utf-8") for path in FOLDER.rglob("*.css")}
 
@@ -154,7 +154,7 @@ def test_a_page_requests_all_modules_that_its_script_imports_at_once(world: Worl
     assert {"lobby.js", "notices.js", "worded.js", "names.js", "elsewhere.js"} <= requested
     assert any(link.endswith("/verifier/cards.js") for link in page.links)
     assert "what_if.js" not in {link.rsplit("/", 1)[1] for link in Page(_replay(world)).links}
-    assert 'data-parts="replay state refusals"' in _replay(world)
+    assert 'data-parts="replay state refusals moments"' in _replay(world)
 
 
 def _replay(world: World) -> str:

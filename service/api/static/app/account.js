@@ -35,7 +35,7 @@ async function draw() {
   if (!player) return replace(page, h("p", { class: "lead" }, [t("account.new")]), h("p", { class: "buttons" }, [h("a", { class: "button main", href: "/" }, [t("act.lobby")]), h("button", { onclick: openDialog }, [t("account.recover")])]));
   const { items } = await get(TOKENS);
   replace(page,
-    h("p", { class: "lead" }, [t("account.is", { name: player.name }), " ", h("button", { onclick: openDialog }, [t("account.name.code")])]),
+    h("p", { class: "lead" }, [t("account.is", { name: player.name }), " ", h("button", { onclick: openDialog }, [t("account.name.code")]), " ", h("a", { href: "/moments" }, [t("moments.title")])]),
     devicesPart(items.filter(isDevice)),
     programsPart(items.filter((one) => !isDevice(one))),
     section("account.webhook", ...(await webhookPart(draw))),
@@ -174,7 +174,7 @@ function erasePart(name) {
   ]);
 }
 
-await start("account", "state");
+await start("account", "state", "moments");
 offerMenu();
 setTitle(`Shithead: ${t("account.title")}`);
 const { hash } = location;

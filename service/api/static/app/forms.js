@@ -39,7 +39,7 @@ async function settle(compare, shown) {
   replace(find("#fault"), isDone ? "" : t("court.undone"));
 }
 
-/** Show at the field that a text is missing, and focus it. @param {HTMLTextAreaElement} text @param {string} [key] */
+/** Show at the field that a text is missing, and focus it. @param {HTMLTextAreaElement | HTMLInputElement} text @param {string} [key] */
 export function missing(text, key = "court.statement.missing") {
   text.setCustomValidity(t(key));
   text.reportValidity();

@@ -5,7 +5,7 @@
  * from the audit, for the visible rows of the list.
  */
 
-import { Problem, get, isUnsure, newest } from "./api.js";
+import { Problem, get, identity, isUnsure, newest } from "./api.js";
 import { playersOf } from "./avatars.js";
 import { middle, outcome, plaque, showSeats, sides, sizeClass } from "./board.js";
 import { caption, marked, recentActions, resultText, seatName, stalemateText } from "./captions.js";
@@ -15,7 +15,7 @@ import { connected, reachable } from "./connection.js";
 import { announce, find, h, loaded, replace, svg } from "./dom.js";
 import { eventNotes } from "./event_notes.js";
 import { eventList } from "./events.js";
-import { moment, start, t } from "./i18n.js";
+import { begun, moment, seatWords, start, t } from "./i18n.js";
 import { live } from "./live.js";
 import { playback } from "./playback.js";
 import { checkPlayer, showAccount } from "./player.js";
@@ -32,6 +32,7 @@ import { plainTitle, setTitle } from "./title.js";
 let other = null;
 
 const SHARE = "M12 15V3M7 8l5-5 5 5M5 12v8h14v-8"; // an arrow out of a box
+const KEEP = "M6 3h12v18l-6-5-6 5z"; // a bookmark
 const QUIET = 250; // milliseconds without a step before the address changes and rules are fetched
 
 const root = find("#replay");
@@ -375,8 +376,17 @@ function createPage() {
 const share = () =>
   shareMoment({ game: id, version: page.version, as: over() ? page.as : "public", title: plainTitle(), isPublic: "public" in root.dataset, line: other?.address() ?? "" });
 
-const shareButton = () =>
-  h("button", { id: "share", "data-key": "share", title: t("share"), onclick: share }, [svg("svg", { viewBox: "0 0 24 24", class: "icon", "aria-hidden": "true" }, [svg("path", { d: SHARE })]), h("span", null, [t("share")])]);
+/** @param {string} id @param {string} text @param {string} icon @param {() => unknown} onclick @param {string | null} [of] the class of its text */
+const iconButton = (id, text, icon, onclick, of = null) =>
+  h("button", { id, "data-key": id, class: "pictured", title: text, onclick }, [svg("svg", { viewBox: "0 0 24 24", class: "icon", "aria-hidden": "true" }, [svg("path", { d: icon })]), h("span", { class: of }, [text])]);
+
+const shareButton = () => iconButton("share", t("share"), SHARE, share);
+
+/** Keep the moment as this viewer sees it. What is proposed as its text names seats: a name could be erased. */
+async function keep() {
+  const { keepMoment } = await loaded(import("./moment_dialog.js"));
+  await keepMoment({ game: id, version: page.version, as: page.as }, begun(caption(frameAt(page.version).event, { ...voice(), who: seatWords }))).catch(report);
+}
 
 /** On a phone, show or hide links and selects. */
 function choose() {
@@ -544,6 +554,7 @@ function now() {
     h("p", { class: "what" }, [h("strong", null, marked(caption(event, voice()), page.game.seats.map(seatName))), h("span", { class: "quiet" }, [time])]),
     h("div", { class: "by" }, [...statements(list.rulesOf(event.seq).slice(0, 1), panelContext()), rest()]),
     h("div", { class: "about" }, [
+      identity() ? iconButton("keep", t("moments.keep"), KEEP, keep, "unseen") : null,
       shareButton(),
       h("button", { type: "button", id: "ask", "data-key": "ask", "aria-expanded": String(page.why), "aria-controls": "why", onclick: () => toggle(!page.why) }, [t("replay.why")]),
     ]),
@@ -635,7 +646,7 @@ for (const query of [wide, spacious, low]) query.addEventListener("change", () =
 addEventListener("resize", () => document.getElementById("rest") && clip());
 addEventListener("pagehide", () => leaving.abort());
 addEventListener("pageshow", (event) => event.persisted && location.reload());
-await start("replay", "state", "refusals");
+await start("replay", "state", "refusals", "moments");
 offerSettings(() => {});
 await checkPlayer();
 showAccount();
