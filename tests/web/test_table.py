@@ -653,8 +653,75 @@ def test_what_to_do_next_is_not_cut_off(visits: Visits, size: tuple[int, int]) -
     places = """() => [...document.querySelectorAll("#say, #say .more")]
         .map((one) => one.getBoundingClientRect().toJSON())"""
     place, menu = page.evaluate(places)
-    assert menu["x"] + menu["width"] == pytest.approx(place["x"] + place["width"], abs=1)
+    assert place["y"] < menu["y"] and menu["y"] + menu["height"] <= size[1]
     assert menu["width"] < 100, "no wider than its word"
+
+
+MEASURES = """() => {
+    const found = (css) => [...document.querySelectorAll(css)];
+    const box = (one) => one.getBoundingClientRect();
+    const [pile, demand, line, own] = [".pile", ".demand", ".line", "#own"]
+        .map((css) => box(found(css)[0]));
+    const slots = found("#others .slot");
+    const indexes = (card) =>
+        [...card.querySelectorAll(".index")].filter((one) => box(one).width > 0).length;
+    const middle = (one) => (box(one).left + box(one).right) / 2;
+    return {
+        seats: new Set(found("#others .seat").map((one) => one.offsetWidth)).size,
+        cards: Math.min(...slots.map((one) => one.offsetWidth)),
+        above: found("#others .inhand b").every((one, at) => box(one).top < box(slots[3 * at]).top),
+        stock: found(".stock")[0].offsetWidth,
+        card: found(".pile :is(.card, .hole)")[0].offsetWidth,
+        hand: found("#hand .card")[0].offsetWidth,
+        middle: Math.abs((pile.left + pile.right - innerWidth) / 2),
+        rows: [pile.bottom, demand.top, demand.bottom, line.top, line.bottom, own.top],
+        demand: parseFloat(getComputedStyle(found(".demand")[0]).fontSize),
+        indexes: [...found("#hand .card"), ...found("#others .slot > :last-child")]
+            .map((card) => [card.offsetWidth, indexes(card)]),
+        pips: found("#hand .drawing > .parts")
+            .map((parts) => Math.abs(middle(parts) - middle(parts.ownerSVGElement))),
+    };
+}"""
+"""What a felt shows, in CSS pixels."""
+
+
+def test_the_felt_of_a_phone_is_for_the_cards(visits: Visits) -> None:
+    page = seated(visits, "phone")
+    page.get_by_role("button", name="Ready").click()
+    page.locator(TURN).first.wait_for()
+    found = page.evaluate(MEASURES)
+    assert found["seats"] == 1, "three seats share the width"
+    assert found["cards"] == 30 and found["above"]
+    assert (found["stock"], found["card"], found["hand"]) == (60, 104, 72)
+    assert found["middle"] < 1
+    assert found["rows"] == sorted(found["rows"]), "no text lies on another part"
+    assert found["demand"] > 22
+    assert [one for one in found["indexes"] if one[1] != (2 if one[0] >= 56 else 1)] == []
+    assert len({count for _, count in found["indexes"]}) == 2, "both kinds of cards are shown"
+    assert max(found["pips"], default=0) < 1
+
+
+def test_a_press_on_the_pile_plays_the_chosen_cards_and_else_shows_its_cards(
+    visits: Visits,
+) -> None:
+    page = seated(visits)
+    page.get_by_role("button", name="Ready").click()
+    page.locator(TURN).first.wait_for()
+    while not page.locator("#hand button.leads.fits").count():
+        assert take_turn(page)
+        page.locator(TURN).first.wait_for()
+    expect(page.locator("#middle.legal")).to_have_count(0)
+    page.locator("[data-pile]").click()
+    page.get_by_role("dialog").get_by_role("button").last.click()
+    card = page.locator("#hand button.leads.fits").first
+    code = card.get_attribute("data-own")
+    card.click(position=STRIP)
+    expect(page.locator("#middle.legal .pile")).to_have_css(
+        "outline", "rgb(255, 213, 74) solid 2px"
+    )
+    page.locator("[data-pile]").click()
+    expect(page.locator(f'#hand [data-own="{code}"]')).to_have_count(0)
+    expect(page.get_by_role("dialog")).to_have_count(0)
 
 
 def test_a_large_screen_has_a_large_table(visits: Visits) -> None:

@@ -141,6 +141,10 @@ export function actions(game, { act, why, skip }) {
   const second = away ?? passes.shift() ?? h("button", { disabled: true, "data-key": "pick_up" }, [t("act.pick_up.none")]);
   const others = [...passes, ...tries];
   for (const one of others) one.classList.add("other");
+  if (away?.classList.contains("main") && !chosenMove(game)) {
+    away.classList.add("only");
+    return [away];
+  }
   return [playButton(game, act, why), second, ...others];
 }
 

@@ -29,20 +29,31 @@ const drawnPart = ([colour, ...shape], suit, isCourt) =>
     ? suitAt(suit, Number(shape[0]), Number(shape[1]), Number(shape[2]), isCourt ? "emblem" : "")
     : svg("path", { class: String(colour), d: String(shape[0]) });
 
-/** Draw a card with its index, its pips or its court, and one large suit instead of these where the card is small. @param {string} card */
+/**
+ * Draw a card with its index, its pips or its court, and one large suit instead of these where the card is small.
+ *
+ * What a wide card has twice, its index and its court, is in `second` again, turned by half.
+ *
+ * @param {string} card
+ */
 function face(card) {
   const rank = rankOf(card);
   const suit = suitOf(card) || "x";
   const deck = card.split("/")[1];
-  const isCourt = "JQK".includes(rank);
+  const isCourt = "JQKX".includes(rank);
   const line = rank === "X" ? null : DECK.ranks[/** @type {keyof typeof DECK.ranks} */ (rank)];
+  const index = () => svg("g", { class: "index" }, [
+    line ? svg("path", { class: "stroke", d: line, transform: `translate(7 9) scale(${rank === "T" ? 0.98 : 1.15} 1.15)` }) : suitAt("x", 21, 24, 32),
+    line ? suitAt(suit, 21, 65, 24) : null,
+  ]);
+  const parts = () => svg("g", { class: "parts" }, DECK.faces[/** @type {Rank} */ (rank)].map((part) => drawnPart(part, suit, isCourt && rank !== "X")));
+  // The inner picture cuts its figure at the waist, which is the middle of the card.
+  const bust = () => svg("svg", { class: "bust", width: 100, height: 70 }, [parts()]);
   return svg("svg", { viewBox: "0 0 100 140", class: `drawing ${suit === "x" ? "joker" : "dh".includes(suit) ? "red" : "black"}`, "aria-hidden": "true" }, [
     svg("rect", PAPER),
-    svg("g", { class: "index" }, [
-      line ? svg("path", { class: "stroke", d: line, transform: `translate(7 9) scale(${rank === "T" ? 0.98 : 1.15} 1.15)` }) : suitAt("x", 21, 24, 32),
-      line ? suitAt(suit, 21, 65, 24) : null,
-    ]),
-    svg("g", { class: "parts" }, DECK.faces[/** @type {Rank} */ (rank)].map((part) => drawnPart(part, suit, isCourt))),
+    index(),
+    isCourt ? bust() : parts(),
+    svg("g", { class: "second", transform: "rotate(180 50 70)" }, [index(), isCourt ? bust() : null]),
     svg("g", { class: "large" }, [suitAt(suit, 62, 98, 58)]),
     deck ? svg("text", { x: 21, y: 130, class: "deck" }, [deck]) : null,
   ]);

@@ -59,6 +59,12 @@ const handlers = {
   changed,
 };
 
+/** Whether a press on the pile plays the chosen cards. */
+function canPlay() {
+  const move = chosenMove(game);
+  return move?.type === "play_blind" || (move?.type === "play" && isListed(game.view, move.cards));
+}
+
 const spacious = () => matchMedia("(min-width: 40rem) and (min-height: 34rem)").matches;
 const low = () => matchMedia("(max-height: 33.99rem) and (min-width: 34rem)").matches;
 const round = () => matchMedia("(min-width: 60rem) and (min-height: 34rem)").matches;
@@ -84,7 +90,9 @@ function createPage() {
   offerCoach(game, changed);
   listen(find("#cards"), game, handlers);
   find("#middle").addEventListener("click", (event) => {
-    if (event.target instanceof Element && event.target.closest("[data-pile]")) showCards(t("pile.title"), game.view.pile);
+    if (!(event.target instanceof Element && event.target.closest("[data-pile]"))) return;
+    if (canPlay()) handlers.make();
+    else showCards(t("pile.title"), game.view.pile);
   });
 }
 
@@ -141,6 +149,7 @@ export function render() {
     replace(find("#middle"), over() ? result() : middle(view, scene));
     drawn = view.version;
   }
+  find("#middle").classList.toggle("legal", pictured().isMine && canPlay());
   replace(find("#slots"), own && !over() ? slots(pictured(), handlers) : []);
   replace(find("#hand"), own && !over() ? hand(pictured(), handlers) : []);
   find("#own").classList.toggle("turn", view.turn === view.as && own !== null);
