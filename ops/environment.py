@@ -60,7 +60,8 @@ def ensure_environment(*, dev: bool) -> Path:
     Return the Python of an environment that holds what the project needs.
 
     If its stamp is current nothing is done. The stamp is removed first and written last, so an
-    interrupted set-up is repeated.
+    interrupted set-up is repeated. Where only the tools of development are missing they are added,
+    and a service that runs from this environment goes on.
     """
     folder = _choose_folder(dev=dev)
     if _is_current(folder, dev=dev):
@@ -223,12 +224,13 @@ def _python(folder: Path) -> Path:
 def _set_up(folder: Path, *, dev: bool) -> None:
     print(f"setting up {folder} …", file=sys.stderr, flush=True)
     stamp = folder / _STAMP
-    stamp.unlink(missing_ok=True)
     if dev:
         # Modules are compiled at installation, into the folder that the tests read.
         os.environ["PYTHONPYCACHEPREFIX"] = str(bytecode_folder(folder))
-    python = quickest_python(sys.executable, os.environ.get("PATH", ""))
-    _run([python, "-m", "venv", "--clear", str(folder)], "cannot make an environment")
+    if not _is_current(folder, dev=False):
+        stamp.unlink(missing_ok=True)
+        python = quickest_python(sys.executable, os.environ.get("PATH", ""))
+        _run([python, "-m", "venv", "--clear", str(folder)], "cannot make an environment")
     _install(_python(folder), _requirements(dev=dev), "cannot install the dependencies")
     _install_checkout(folder)
     partial = stamp.with_suffix(".partial")

@@ -12,7 +12,8 @@ from typing import Final, NoReturn
 
 import click
 
-from service.cli.statuses import INTERRUPTED, MISUSED, TABLE, Suggesting
+from service.cli.statuses import INTERRUPTED, MISUSED, TABLE, UNREADABLE, Suggesting
+from service.runtime.plain_errors import why
 from service.runtime.version import VERSION
 
 COMMANDS: Final[Mapping[str, str]] = {
@@ -156,7 +157,8 @@ def run(arguments: Sequence[str] | None = None) -> int:
     Run the command line and return the exit status.
 
     click ends an invalid command line with 2, which for `verify` means that evidence is
-    missing; here it ends with 64.
+    missing; here it ends with 64. A file or folder that the system refuses, which Python would end
+    with 1 and for `verify` means a failed check, is one line and 3.
     """
     words = None if arguments is None else list(arguments)
     try:
@@ -172,6 +174,11 @@ def run(arguments: Sequence[str] | None = None) -> int:
     except (click.Abort, KeyboardInterrupt):
         click.echo("interrupted", err=True)
         return INTERRUPTED
+    except OSError as error:
+        if error.filename is None:
+            raise
+        click.echo(f"Error: {why(error)}", err=True)
+        return UNREADABLE
     return status if isinstance(status, int) else 0
 
 

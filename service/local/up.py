@@ -98,6 +98,11 @@ def run(options: UpOptions) -> int:
     except (StartError, EmbeddedError, ConfigError, CannotStart) as error:
         print(f"cannot start: {error}", file=sys.stderr, flush=True)
         return 1
+    except OSError as error:
+        if error.filename is None:
+            raise
+        print(f"cannot start: {why(error)}", file=sys.stderr, flush=True)
+        return 1
 
 
 def _serve(options: UpOptions, stack: ExitStack) -> NoReturn:

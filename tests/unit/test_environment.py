@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from ops import environment
-from ops.environment import _install_checkout, other_python, quickest_python
+from ops.environment import _install_checkout, _set_up, other_python, quickest_python
 
 
 def python_of(folder: Path, release: str) -> Path:
@@ -62,6 +62,34 @@ def test_the_loop_is_timed_in_a_real_python() -> None:
     seconds, version = environment._loop_of(sys.executable)
     assert 0 < seconds < 10
     assert version == sys.version.split()[0]
+
+
+def test_tools_of_development_are_added_beside_a_running_service(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """`ops/test` in a second terminal takes no file from the `ops/up` in the first."""
+    (tmp_path / "lib" / "python3.11" / "site-packages").mkdir(parents=True)
+    (tmp_path / "bin").mkdir()
+    (tmp_path / "bin" / "python").symlink_to(sys.executable)
+    installed: list[bool] = []
+
+    def made(command: list[str], _failure: str) -> None:
+        assert command[1:4] == ["-m", "venv", "--clear"]
+        installed.clear()
+
+    def install(_python: Path, requirements: list[str], _failure: str) -> None:
+        installed.append(any(one.startswith("pytest") for one in requirements))
+
+    monkeypatch.setattr(environment, "_run", made)
+    monkeypatch.setattr(environment, "_install", install)
+    monkeypatch.setenv("PYTHONPYCACHEPREFIX", "")  # put back afterwards
+    _set_up(tmp_path, dev=False)
+    _set_up(tmp_path, dev=True)
+    assert installed == [False, True]
+    assert environment._is_current(tmp_path, dev=True)
+    monkeypatch.setattr(environment, "_fingerprint", lambda: "other requirements")
+    _set_up(tmp_path, dev=False)
+    assert installed == [False]
 
 
 def test_the_command_imports_nothing_from_the_folder_of_the_user(tmp_path: Path) -> None:

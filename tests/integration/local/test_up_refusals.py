@@ -72,6 +72,13 @@ def test_a_wrong_option_is_refused_first(tmp_path: Path, words: list[str], expec
     assert f"cannot start: {expected}" in refusal(tmp_path, words, {})
 
 
+def test_a_folder_that_the_system_refuses_is_refused_first(tmp_path: Path) -> None:
+    """As one below a folder of another user; here a name that is too long, also for root."""
+    message = refusal(tmp_path, ["--data", f"{tmp_path}/{'x' * 300}/data"], {})
+    assert message.startswith("cannot start: ")
+    assert message.endswith("/data/keys.json: File name too long\n")
+
+
 @pytest.mark.parametrize("name", ["stream_port", "metrics_port"])
 def test_a_port_in_use_is_refused_first(tmp_path: Path, name: str) -> None:
     """Another program's metrics would be read instead of ours."""

@@ -72,6 +72,31 @@ def test_a_file_that_is_missing_is_status_3(
     assert "missing" in err
 
 
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("check", "--data", "{}"),
+        ("backup", "{}"),
+        ("dump", "--month", "2026-11", "--data", "{}", "new"),
+        ("monitor", "--log", "http://127.0.0.1:1", "--state", "{}", "--once"),
+        ("witness", "--log", "http://127.0.0.1:1", "--key", "{}", "--state", "{}", "--once"),
+        ("play", "--home", "{}", "--auto", "lowest"),
+    ],
+    ids=" ".join,
+)
+def test_a_path_that_the_system_refuses_is_one_line_and_status_3(
+    shithead: Run, words: tuple[str, ...], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As a folder of another user; here a name that is too long, which root cannot use either."""
+    monkeypatch.chdir(tmp_path)
+    refused = "/".join(("x" * 300, "file"))
+    status, _, err = shithead(*(word.format(refused) for word in words))
+    assert status == UNREADABLE, err
+    assert err.startswith("Error: ")
+    assert err.endswith("File name too long\n")
+    assert err.count("\n") == 1
+
+
 @pytest.mark.parametrize("words", CALLING, ids=" ".join)
 def test_an_address_is_status_2_without_a_service_and_64_if_it_is_none(
     shithead: Run,
