@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from typing import Any
 
-from marshmallow import ValidationError, fields, validates_schema
+from marshmallow import fields, validate
 
 from schemas.strict_fields import (
     MAX_VERSION,
     Closed,
     Integer,
     MultilineText,
-    Name,
     PageQuery,
     about,
     described,
@@ -19,26 +18,37 @@ from schemas.strict_fields import (
     time_field,
     viewer_field,
 )
+from schemas.visible_text import REFUSED
 
 LONGEST_MOMENT = 200
 """Characters of the text of a moment."""
+
+LONGEST_LIST = 40
+"""Characters of the name of a list."""
+
+LINE_PATTERN = (
+    r"^[^\u0000-\u001f\u007f-\u009f\u2028-\u202e\u2066-\u2069\ufdd0-\ufdef\ufffe\uffff]*$"
+)
+"""A part of the rule for a line, for the document of the API."""
+
+NO_LINE = f"{REFUSED}, or more than one line"
 
 
 class TextLine(MultilineText):
     """A text of one line, with the characters that a text of several lines may have."""
 
-    def _validate(self, value: Any) -> None:
-        super()._validate(value)
-        if len(value.splitlines()) > 1:
-            raise ValidationError("has a line break")
+    def __init__(self, *, longest: int, **more: Any) -> None:
+        super().__init__(shortest=1, longest=longest, **more)
+        # In place of that for several lines, because the document shows one pattern.
+        self.validators[-1] = validate.Regexp(LINE_PATTERN, error=NO_LINE)
 
 
 def _text(**more: Any) -> TextLine:
-    return TextLine(shortest=1, longest=LONGEST_MOMENT, **more)
+    return TextLine(longest=LONGEST_MOMENT, **more)
 
 
-def _list(**more: Any) -> Name:
-    return Name(data_key="list", **more)
+def _list(**more: Any) -> TextLine:
+    return TextLine(longest=LONGEST_LIST, data_key="list", **more)
 
 
 class MomentRequestSchema(Closed):
@@ -65,17 +75,12 @@ class MomentChangeSchema(Closed):
     list_ = _list(**about("the name of another list, new or not"))
     text = _text(**about("another line of text"))
 
-    @validates_schema
-    def _changes(self, data: dict[str, Any], **_more: Any) -> None:
-        if not data:
-            raise ValidationError("names neither a list nor a text")
-
 
 class ListChangeSchema(Closed):
     """The list whose moments all go to another list: with a new name, it is renamed."""
 
     list_ = _list(**described("the name of the list"))
-    to = Name(**described("the name of the other list, new or not"))
+    to = TextLine(longest=LONGEST_LIST, **described("the name of the other list, new or not"))
 
 
 class MovedMomentsSchema(Closed):
