@@ -34,6 +34,13 @@ def kept(service: Running, *texts: str) -> tuple[str, dict[str, object], Client]
     return game, ada, client
 
 
+def assert_next_list(page: Page, name: str) -> None:
+    """Open the dialog, which proposes the list of the newest moment, and close it."""
+    page.locator("#keep").click()
+    expect(page.get_by_role("dialog").get_by_label("List")).to_have_value(name)
+    page.keyboard.press("Escape")
+
+
 def rows(page: Page) -> list[str]:
     page.locator("#moments .rows").wait_for()
     return page.locator("#moments .row .what > :first-child").all_text_contents()
@@ -59,9 +66,12 @@ def test_a_moment_is_kept_by_keys_and_leads_back_to_its_place_and_viewer(
     assert faults_in_every_size(page) == []
     page.keyboard.press("Escape")
     expect(page.locator("#keep")).to_be_focused()
+    assert_next_list(page, "My moments")
     [moment] = of(service, ada).get(MOMENTS)["items"]
     shown = {"game": game, "version": 3, "as": "1", "list": "My moments"}
     assert {key: moment[key] for key in shown} == shown
+    of(service, ada).post(MOMENTS, {**shown, "text": "x", "list": "Tens"})
+    assert_next_list(page, "Tens")
     visits.expect("404")  # a player without a webhook
     page.goto("/account")
     page.get_by_role("link", name="Your moments").click()
@@ -70,6 +80,7 @@ def test_a_moment_is_kept_by_keys_and_leads_back_to_its_place_and_viewer(
     expect(page.locator("#as")).to_have_value("1")
 
 
+@pytest.mark.smoke
 def test_a_visitor_without_a_player_is_offered_no_moments(visits: Visits, service: Running) -> None:
     game, _ = hand(service)
     page = visits.open(f"/replay/{game}?event=2")

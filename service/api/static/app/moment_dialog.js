@@ -4,10 +4,8 @@ import { Problem, get, post } from "./api.js";
 import { h, replace, showDialog } from "./dom.js";
 import { missing } from "./forms.js";
 import { t } from "./i18n.js";
-import { read, write } from "./storage.js";
 
 const MOMENTS = "/v1/players/me/moments";
-const LAST = "shithead.moment-list"; // the list into which this browser kept the last one
 const LONGEST = 200; // characters of a text
 const LONGEST_NAME = 40; // of the name of a list
 
@@ -70,13 +68,14 @@ const ofText = (value) => ({ label: t("moments.text"), value, longest: LONGEST, 
  */
 export async function keepMoment(hand, text) {
   if (document.querySelector("dialog")) return; // a second press before the first one showed it
-  ask(t("moments.keep"), [ofText(text.slice(0, LONGEST)), ofList(read(LAST) ?? t("moments.first"), [])], { save: t("moments.save"), about: t("moments.keep.about") }, async (line, list) => {
+  ask(t("moments.keep"), [ofText(text.slice(0, LONGEST)), ofList(t("moments.first"), [])], { save: t("moments.save"), about: t("moments.keep.about") }, async (line, list) => {
     const kept = await post(MOMENTS, { ...hand, text: line, list });
-    write(LAST, kept.list);
     return [t("moments.kept", { list: kept.list }), " ", h("a", { href: `/moments?list=${encodeURIComponent(kept.list)}` }, [t("moments.title")])];
   });
-  const { lists } = await get(`${MOMENTS}?limit=1`);
+  const { items, lists } = await get(`${MOMENTS}?limit=1`);
   document.querySelector("#moment-lists")?.append(...lists.map(({ name }) => h("option", { value: name })));
+  const input = /** @type {HTMLInputElement | null} */ (document.querySelector("[list=moment-lists]"));
+  if (input?.value === t("moments.first") && items.length) input.value = items[0].list; // the reader goes on with the last one
 }
 
 /** Ask for another text or list. @param {Api["Moment"]} moment @param {string[]} names of lists @param {() => unknown} changed */
