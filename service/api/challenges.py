@@ -111,7 +111,7 @@ def accept_challenge(call: Call, table_id: UUID) -> Response:
     """
     Accept a challenge: the caller takes the seat, and the hand is dealt if the table says so.
 
-    The answer is the table, whose `game` is the hand.
+    The answer is the table, whose `game` is the hand. Accepted once more, it is `seat-taken`.
     """
     return change_response(
         services().challenges.accept(
@@ -139,7 +139,8 @@ def end_challenge(call: Call, table_id: UUID) -> Response:
     """
     Decline an open challenge as the challenged player, or withdraw it as the challenger.
 
-    Its table is closed, and the other player is notified.
+    Its table is closed. The challenger gets the notice `challenge_answered`; after a withdrawal
+    `challenged` is in no further snapshot of the other player's stream, and no notice follows.
     """
     services().challenges.end(call.by, table_id)
     return private(Response(status=204))

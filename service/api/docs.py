@@ -213,7 +213,6 @@ def _add_interface(docs: Blueprint, document: Document) -> None:
         return html_page(
             "docs_calls.html",
             document=document.value,
-            problems=PROBLEMS,
             tag=found,
             schemas_at="/docs/schemas",
             longest=LONGEST_EXAMPLE,

@@ -326,14 +326,19 @@ class Document:
             {"id": call["operationId"], "method": method.upper(), "path": path}
             for path, calls in self.value["paths"].items()
             for method, call in calls.items()
-            if method != "parameters" and code in refusals(call)
+            if method != "parameters" and code in (one for one, _ in refusals(call))
         ]
 
 
-def refusals(call: Json) -> list[str]:
-    """Return the problem types of an operation, which the descriptions of its answers list."""
-    lists = [answer["description"].partition(": ")[2] for answer in call["responses"].values()]
-    return [code for codes in lists for code in codes.split(", ") if code in PROBLEMS]
+def refusals(call: Json) -> list[tuple[str, str]]:
+    """Return the problem types of an operation with their statuses; its answers list them."""
+    lists = [
+        (answer["description"].partition(": ")[2], status)
+        for status, answer in call["responses"].items()
+    ]
+    return [
+        (code, status) for codes, status in lists for code in codes.split(", ") if code in PROBLEMS
+    ]
 
 
 def register(app: Flask, api: ApiDocument) -> Document:

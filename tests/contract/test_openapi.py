@@ -322,6 +322,11 @@ def test_every_operation_is_on_a_page_and_every_schema_is_linked(world: World) -
     for schema in ("Move", "PlayMove", "Moved", "GameView", "Event"):
         assert f'href="/docs/schemas#schema-{schema}"' in move, schema
     assert "a signed note of the new head" in move, "the fields of the answer"
+    # Out of turn these have the status of `not-your-turn`, so that they reveal no card.
+    assert re.findall(r">(?:rule-refused|unknown-card)</a> \d+", move) == [
+        *(">rule-refused</a> 409", ">unknown-card</a> 409"),
+        *(">rule-refused</a> 422", ">unknown-card</a> 422"),
+    ]
     assert move.count("Example") == 2
 
 
