@@ -11,6 +11,7 @@ from contextlib import closing
 from dataclasses import asdict
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
+from shlex import quote
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -176,7 +177,8 @@ def restore(
     if not erased.path.exists() and not as_json:
         click.echo(_REVIVED.format(path=erased.path), err=True)
     if not as_json:
-        click.echo(_LATER.format(at=f"{manifest.made_at[:19]}Z"), err=True)
+        place = "--database-url … --key-file …" if database_url else f"--data {quote(str(data))}"
+        click.echo(_LATER.format(at=f"{manifest.made_at[:19]}Z", place=place), err=True)
     if newest is None and not as_json:
         click.echo(_rollback_warning(manifest), err=True)
     return 0
@@ -258,8 +260,8 @@ def _authenticity(source: Path, available: ServiceKeys) -> Authenticity:
 
 
 _LATER = (
-    "what was acknowledged after {at} is missing, unless the service was stopped before: then "
-    "declare it with `shithead admin declare {at}`"
+    "if the service went on after {at}, what it acknowledged since is missing: once the restored "
+    "service runs, declare the loss with `shithead admin {place} declare {at}`"
 )
 _REVIVED = "{path} does not exist: players erased since the backup are restored (--erasures)"
 _DOUBTS: Mapping[str, str] = {

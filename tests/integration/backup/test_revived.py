@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import zipfile
 from collections.abc import Callable
 from dataclasses import replace
@@ -220,6 +221,11 @@ def test_a_restore_without_the_list_warns_of_restored_players(
         run, empty_database_url, tmp_path / "b", tmp_path / "new", "--keys", keys
     )
     assert "players erased since the backup are restored" in err
+    assert re.search(
+        r"if the service went on after (\S+Z), what it acknowledged since is missing: .*"
+        r"`shithead admin --database-url … --key-file … declare \1`",
+        err,
+    )
     world.services.close()
 
 
