@@ -254,7 +254,9 @@ def _install(python: Path, requirements: list[str], failure: str) -> None:
         if _succeeds([*uv, "--compile-bytecode", "-c", str(_CONSTRAINTS), *chosen, *requirements]):
             return
     print("uv cannot install the dependencies here; pip does …", file=sys.stderr, flush=True)
-    _run([*pip, "install", "-qq", *words, "--prefer-binary", *requirements], failure)
+    # Without a network pip reports versions in conflict, or that there is no such version.
+    source = "they come from PyPI, or from the index that the settings of pip name"
+    _run([*pip, "install", "-qq", *words, "--prefer-binary", *requirements], f"{failure}: {source}")
 
 
 def _succeeds(command: list[str]) -> bool:

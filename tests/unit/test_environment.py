@@ -92,6 +92,15 @@ def test_tools_of_development_are_added_beside_a_running_service(
     assert installed == [False]
 
 
+def test_a_set_up_without_packages_states_where_they_come_from(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Without a network the last words of pip are of versions in conflict."""
+    monkeypatch.setattr(environment, "_succeeds", lambda _command: False)
+    with pytest.raises(SystemExit, match=r"cannot install the tools: they come from PyPI, or"):
+        environment._install(Path("/bin/false"), ["none"], "cannot install the tools")
+
+
 def test_the_command_imports_nothing_from_the_folder_of_the_user(tmp_path: Path) -> None:
     """A folder of evidence from somebody else may contain a file with the name of a module."""
     (tmp_path / "lib" / "python3.11" / "site-packages").mkdir(parents=True)
