@@ -10,6 +10,7 @@ from uuid import UUID
 
 from service.application.access import AccessLog
 from service.application.availability import AlwaysAvailable, Availability
+from service.application.decisions import DecisionFilling
 from service.application.disputes.collusion import Collusion, Comparisons
 from service.application.disputes.commands import DisputeCommands, DisputeOpening
 from service.application.disputes.disputes import Disputes, periods_of
@@ -100,6 +101,7 @@ from service.shx.tlog.notes import NoteSigner, NoteVerifier, sign_note
 from service.startup_checks import ClockWatch, readiness_of
 from service.store.archive import Bundles
 from service.store.database import Database
+from service.store.decisions import DecisionRepository
 from service.store.directory import Directory
 from service.store.events import EventStore
 from service.store.lookups import Lookups
@@ -365,6 +367,13 @@ class Services:
         )
         self.ratings = Ratings(
             directory=self.directory, log=ports.log_store, rulebook=self.rulebook
+        )
+        self.decision_filling = DecisionFilling(
+            decisions=DecisionRepository(self.directory.database),
+            hands=self.directory,
+            log=ports.log_store,
+            game_cache=self.game_cache,
+            refusals=self._refusals,
         )
         self.handles = Handles(directory=self.directory, keyring=self.keyring, world=self.world)
         self.players = Players(

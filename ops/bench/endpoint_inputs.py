@@ -102,6 +102,7 @@ def _of_game(rule: str, at: int) -> str:
 
 
 FIXED_QUERIES: Mapping[str, tuple[str, str, str | None]] = {
+    "/v1/decisions": ("", "?had_other=true&limit=200", None),
     "/v1/handles": ("a beginning", "?prefix=aa", "Ada"),
     "/v1/players": (
         "50 unknown ids",

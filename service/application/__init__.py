@@ -6,5 +6,5 @@ A command, in the order in which to read: `calls` (values), `streams` (fold and 
 then `games` (`games/moves` is a move from top to bottom), `tables` and `disputes`. Beside them:
 `access` (who may see what), `errors`, `quotas`, `ports`, `players`, `handles`, `moments`, `tokens`,
 `notices`, `webhooks`, `rulesets`, `statistics`, `signing`, `availability`, `retention`,
-`operations` (the operator's actions), `dumps`, `ratings`.
+`operations` (the operator's actions), `dumps`, `ratings`, `decisions`.
 """

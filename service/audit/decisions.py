@@ -2,20 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final, Literal
 
 from service.audit.decision import milliseconds
-from service.domain.cards import rank_of
+from service.domain.cards import JOKER, RANKS, Card, rank_of
 from service.domain.commands import Move, Pass, PickUp, Play, PlayBlind, Seat, TryStock
 from service.domain.demand import ANYTHING, demand_of
 from service.domain.events import PileBurned
 from service.domain.legal import legal_moves
 from service.replay.history import History, MoveKind, RecordedMove
+from service.search.intervals import wilson
 from service.shx.canonical import parse_time
 
 Kind = Literal["play", "pick_up", "blind", "try_stock", "pass"]
+
+SPECIAL: Final = ("burn", "refused", "time_out")
+"""What a decision can be beside its kind of move."""
 
 KINDS: Final[Mapping[type, Kind]] = {
     Play: "play",
@@ -44,6 +48,7 @@ class Decided:
     top: str | None  # the rank of the top card
     pile: int  # cards
     held: int  # cards in the hand
+    cards: str | None  # the open ranks that it plays from, such as 6,9,9,K; None: a blind choice
     left: int  # seats in play
     kind: Kind
     rank: str | None  # of a play; several, such as 5+6, in the order in which they were laid
@@ -59,6 +64,94 @@ class Decided:
     def choice(self) -> str:
         """Return what was chosen, as decisions are counted: `play 7 x2`, `pick_up`, `blind`."""
         return f"{self.kind} {self.rank} x{self.count}" if self.kind == "play" else self.kind
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DecisionFilter:
+    """The conditions of a search; None and an empty tuple are none."""
+
+    ruleset: str | None = None
+    player: str | None = None
+    bot: str | None = None
+    phase: str | None = None
+    demand: str | None = None
+    asked: str | None = None
+    top: str | None = None
+    held: tuple[int, int] | None = None
+    cards: str | None = None
+    left: tuple[int, int] | None = None
+    kind: str | None = None
+    rank: str | None = None
+    count: int | None = None
+    had_other: bool | None = None
+    took: tuple[int, int] | None = None  # seconds
+    lost: bool | None = None
+
+    def fits(self, one: Decided, player: str | None) -> bool:
+        """Return whether a decision of a player meets every condition but that on the ruleset."""
+        exact = ("phase", "demand", "asked", "top", "cards", "count", "had_other", "lost")
+        if any(getattr(self, n) not in (None, getattr(one, n)) for n in exact):
+            return False
+        if self.rank is not None and self.rank not in (one.rank or "").split("+"):
+            return False
+        if self.player not in (None, player):
+            return False
+        if self.bot not in (None, one.bot or "none") or not self._is_kind(one):
+            return False
+        seconds = None if one.milliseconds is None else one.milliseconds / 1000
+        ranges = ((self.held, one.held), (self.left, one.left), (self.took, seconds))
+        return all(r is None or (v is not None and r[0] <= v <= r[1]) for r, v in ranges)
+
+    def _is_kind(self, one: Decided) -> bool:
+        match self.kind:
+            case "burn":
+                return one.burned
+            case "refused":
+                return one.refused > 0
+            case "time_out":
+                return one.timed_out
+            case kind:
+                return kind in (None, one.kind)
+
+
+@dataclass(slots=True)
+class Choice:
+    """How often something was chosen, and how these hands ended for the seat."""
+
+    n: int = 0
+    ended: int = 0  # in hands with a loser
+    lost: int = 0
+
+
+def shares_of(choices: Mapping[str, Choice]) -> list[dict[str, Any]]:
+    """
+    Return the choices with their shares, the most frequent first (statistics.md, section 4).
+
+    `share` is that of all decisions, `lost` that of the hands with a loser.
+    """
+    every = sum(one.n for one in choices.values())
+    return [
+        {
+            "choice": name,
+            "n": one.n,
+            "share": _share(one.n, every),
+            "lost": _share(one.lost, one.ended),
+        }
+        for name, one in sorted(choices.items(), key=lambda item: (-item[1].n, item[0]))
+    ]
+
+
+def _share(of: int, count: int) -> dict[str, Any] | None:
+    """Return a share with the interval of 95 %; None of nothing."""
+    if not count:
+        return None
+    low, high = wilson(of / count, count)
+    return {
+        "of": count,
+        "share": round(of / count, 4),
+        "low": round(low, 4),
+        "high": round(high, 4),
+    }
 
 
 def decisions_of(history: History, refused: Sequence[Mapping[str, Any]] = ()) -> Iterator[Decided]:
@@ -86,6 +179,16 @@ def decisions_of(history: History, refused: Sequence[Mapping[str, Any]] = ()) ->
             before = move.last
 
 
+def ranks_of(cards: Iterable[Card]) -> str:
+    """
+    Return the ranks of some cards, sorted, so that equal positions have equal texts.
+
+    >>> ranks_of(map(Card, ('Kh', '6s', '9d', '9c')))
+    '6,9,9,K'
+    """
+    return ",".join(sorted(map(rank_of, cards), key=(*RANKS, JOKER).index))
+
+
 def _decided(
     history: History, move: RecordedMove, seat: Seat, command: Move, tried: int
 ) -> Decided:
@@ -106,6 +209,7 @@ def _decided(
         top=rank_of(game.pile[-1]) if game.pile else None,
         pile=len(game.pile),
         held=len(own.hand),
+        cards=ranks_of(own.hand or [card for stack in own.up for card in stack]) or None,
         left=len(game.in_play()),
         kind=KINDS[type(command)],
         rank="+".join(dict.fromkeys(map(rank_of, cards))) or None,

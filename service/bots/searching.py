@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import random
 from collections import Counter
 from collections.abc import Sequence
@@ -15,6 +14,7 @@ from service.bots.simple import greedy_move, of_type, own_seat
 from service.bots.worlds import Worlds, choices, model_move, searchable
 from service.search import flat, tree
 from service.search.flat import Deal, value_for
+from service.search.intervals import wilson
 from service.search.playout import PlayoutPolicy, opened, playout
 from service.search.state import Move as ModelMove
 from service.search.state import State
@@ -218,9 +218,6 @@ SAMPLES: Final = 1000
 PUBLIC_SEED: Final = b"opinion"
 """Opinions are not secret: all requests about the same move get the same answer."""
 
-Z: Final = 1.96
-"""Standard deviations of an interval of 95 %."""
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Judgement:
@@ -267,18 +264,3 @@ def opinion(
             Judgement(move=found[move], chance=means[move], low=low, high=high, made=move == made)
         )
     return Opinion(worlds=count, moves=tuple(judgements))
-
-
-def wilson(share: float, count: int) -> tuple[float, float]:
-    """
-    Return the interval of 95 % of a share of `count` trials, between 0 and 1.
-
-    (Wilson: Probable inference, the law of succession, and statistical inference, 1927.)
-
-    >>> [round(end, 3) for end in wilson(0.5, 100)]
-    [0.404, 0.596]
-    """
-    centre = share + Z * Z / (2 * count)
-    spread = Z * math.sqrt(share * (1 - share) / count + Z * Z / (4 * count * count))
-    scale = 1 + Z * Z / count
-    return max(0.0, (centre - spread) / scale), min(1.0, (centre + spread) / scale)

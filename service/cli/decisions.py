@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import sys
-from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from itertools import islice
@@ -13,8 +12,15 @@ from typing import Any, Final, get_args
 
 import click
 
-from service.audit.decisions import Decided, Kind, decisions_of
-from service.bots.searching import wilson
+from service.audit.decisions import (
+    SPECIAL,
+    Choice,
+    Decided,
+    DecisionFilter,
+    Kind,
+    decisions_of,
+    shares_of,
+)
 from service.cli.audit import refused_in
 from service.cli.screen import printable
 from service.cli.statuses import ReadPath
@@ -36,9 +42,6 @@ SHOWN: Final = 20
 REFUSED: Final = ".refusals.jsonl"
 """The end of the names of files with refused attempts beside a log."""
 
-SPECIAL: Final = ("burn", "refused", "time_out")
-"""What a decision can be beside its kind of move."""
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class HandFile:
@@ -49,57 +52,14 @@ class HandFile:
     tar: str | None = None
     players: tuple[str | None, ...] = ()
 
+    def player(self, seat: int) -> str | None:
+        """Return the player of a seat, None if the file does not name one."""
+        return self.players[seat] if self.players else None
+
     def command(self, event: int) -> str:
         """Return the command line that shows a decision."""
         unpack = f"tar -xf {self.tar} {self.file} && " if self.tar else ""
         return f"{unpack}shithead replay {self.file} --at {event + 1}"
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class DecisionFilter:
-    """The conditions of a search; None and an empty tuple are none."""
-
-    ruleset: str | None = None
-    player: str | None = None
-    bot: str | None = None
-    phase: str | None = None
-    demand: str | None = None
-    asked: str | None = None
-    top: str | None = None
-    held: tuple[int, int] | None = None
-    left: tuple[int, int] | None = None
-    kind: str | None = None
-    rank: str | None = None
-    count: int | None = None
-    had_other: bool | None = None
-    took: tuple[int, int] | None = None  # seconds
-    lost: bool | None = None
-
-    def fits(self, one: Decided, hand: HandFile) -> bool:
-        """Return whether a decision meets every condition but that on the ruleset."""
-        exact = ("phase", "demand", "asked", "top", "count", "had_other", "lost")
-        if any(getattr(self, n) not in (None, getattr(one, n)) for n in exact):
-            return False
-        if self.rank is not None and self.rank not in (one.rank or "").split("+"):
-            return False
-        if self.player is not None and (not hand.players or hand.players[one.seat] != self.player):
-            return False
-        if self.bot not in (None, one.bot or "none") or not self._is_kind(one):
-            return False
-        seconds = None if one.milliseconds is None else one.milliseconds / 1000
-        ranges = ((self.held, one.held), (self.left, one.left), (self.took, seconds))
-        return all(r is None or (v is not None and r[0] <= v <= r[1]) for r, v in ranges)
-
-    def _is_kind(self, one: Decided) -> bool:
-        match self.kind:
-            case "burn":
-                return one.burned
-            case "refused":
-                return one.refused > 0
-            case "time_out":
-                return one.timed_out
-            case kind:
-                return kind in (None, one.kind)
 
 
 @dataclass(slots=True)
@@ -107,42 +67,20 @@ class ChoiceCounts:
     """What was chosen, how often, and how often the seat lost the hand."""
 
     hands: set[str] = field(default_factory=set)
-    chosen: Counter[str] = field(default_factory=Counter)
-    ended: Counter[str] = field(default_factory=Counter)  # in hands with a loser
-    lost: Counter[str] = field(default_factory=Counter)
+    choices: dict[str, Choice] = field(default_factory=dict)
+
+    @property
+    def total(self) -> int:
+        """Return the number of decisions."""
+        return sum(one.n for one in self.choices.values())
 
     def count(self, one: Decided, hand: HandFile) -> None:
         """Count a decision."""
         self.hands.add(hand.file)
-        self.chosen[one.choice] += 1
-        self.ended[one.choice] += one.lost is not None
-        self.lost[one.choice] += bool(one.lost)
-
-    def rows(self) -> list[dict[str, Any]]:
-        """Return the choices, the most frequent first (statistics.md, section 4)."""
-        every = self.chosen.total()
-        return [
-            {
-                "choice": choice,
-                "n": n,
-                "share": _share(n, every),
-                "lost": _share(self.lost[choice], self.ended[choice]),
-            }
-            for choice, n in sorted(self.chosen.items(), key=lambda one: (-one[1], one[0]))
-        ]
-
-
-def _share(of: int, count: int) -> dict[str, Any] | None:
-    """Return a share with the interval of 95 %; None of nothing."""
-    if not count:
-        return None
-    low, high = wilson(of / count, count)
-    return {
-        "of": count,
-        "share": round(of / count, 4),
-        "low": round(low, 4),
-        "high": round(high, 4),
-    }
+        found = self.choices.setdefault(one.choice, Choice())
+        found.n += 1
+        found.ended += one.lost is not None
+        found.lost += bool(one.lost)
 
 
 def hands_of(
@@ -191,7 +129,7 @@ def found_in(
             report(Path(hand.file), why(error))
             continue
         for one in every:
-            if wanted.fits(one, hand):
+            if wanted.fits(one, hand.player(one.seat)):
                 tally.count(one, hand)
                 yield hand, one
 
@@ -224,6 +162,7 @@ def _range(
 @click.option("--asked", metavar="RANK", help="The rank that the demand names.")
 @click.option("--top", metavar="RANK", help="The rank of the top card of the pile.")
 @click.option("--held", callback=_range, metavar="N|N-M", help="Cards in the hand.")
+@click.option("--cards", metavar="6,9,K", help="The ranks that the seat played from, as sorted.")
 @click.option("--left", callback=_range, metavar="N|N-M", help="Seats still in play.")
 @click.option("--kind", type=click.Choice((*get_args(Kind), *SPECIAL)), help="What was done.")
 @click.option("--rank", metavar="RANK", help="The rank that was played.")
@@ -270,8 +209,10 @@ def decisions(places: tuple[Path, ...], *, limit: int, as_json: bool, **wanted: 
         click.echo(printable(fault), err=True)
     if as_json:
         rows = [{"file": hand.file, **asdict(one)} for hand, one in shown]
-        totals = {"decisions": tally.chosen.total(), "hands": len(tally.hands)}
-        json.dump({**totals, "choices": tally.rows(), "found": rows}, sys.stdout, indent=1)
+        totals = {"decisions": tally.total, "hands": len(tally.hands)}
+        json.dump(
+            {**totals, "choices": shares_of(tally.choices), "found": rows}, sys.stdout, indent=1
+        )
         click.echo()
     else:
         _print(shown, tally)
@@ -281,9 +222,9 @@ def decisions(places: tuple[Path, ...], *, limit: int, as_json: bool, **wanted: 
 def _print(shown: Sequence[tuple[HandFile, Decided]], tally: ChoiceCounts) -> None:
     for hand, one in shown:
         click.echo(f"{_line(one)}\n    {printable(hand.command(one.event))}")
-    total = counted(tally.chosen.total(), "decision")
+    total = counted(tally.total, "decision")
     click.echo(f"{total} in {counted(len(tally.hands), 'hand')}")
-    for row in tally.rows():
+    for row in shares_of(tally.choices):
         share, lost = _percent(row["share"]), _percent(row["lost"])
         click.echo(f"  {row['choice']:<14} {row['n']:>7}  {share}  lost {lost}")
 

@@ -22,10 +22,10 @@ from uuid import UUID
 import click
 
 from service.audit.decision import decision
-from service.audit.decisions import Decided
+from service.audit.decisions import Decided, DecisionFilter, shares_of
 from service.cli.audit import refused_in, viewer_of
 from service.cli.connection import place_of
-from service.cli.decisions import SHOWN, ChoiceCounts, DecisionFilter, HandFile, found_in, hands_of
+from service.cli.decisions import SHOWN, ChoiceCounts, HandFile, found_in, hands_of
 from service.cli.load_game import Recording, read_recording
 from service.cli.screen import viewer_name
 from service.client.api import Api, NotAnswered, Refused
@@ -266,11 +266,11 @@ class Explainer:
         root = self.folder.resolve()
         return fitted(
             {
-                "decisions": tally.chosen.total(),
+                "decisions": tally.total,
                 "hands": len(tally.hands),
                 "complete": not budget.spent and next(hands, None) is None,
                 "unread": len(unread),
-                "choices": tally.rows(),
+                "choices": shares_of(tally.choices),
                 "found": [
                     {"file": quoted(_below(hand, root)), **_plain(asdict(one))}
                     for hand, one in found[: MAX_FOUND if reader.whole else SHOWN]

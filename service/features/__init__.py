@@ -11,6 +11,7 @@ from __future__ import annotations
 from typing import Final
 
 from service.api.audit import audit
+from service.api.decisions import decisions
 from service.api.evidence import evidence
 from service.api.hands import hands
 from service.api.moments import moments
@@ -100,6 +101,20 @@ FEATURES: Final = (
                 rows=LEAVES,
                 longest_pause=MINUTE,
                 begin=lambda services: lambda part: part.rows if services.ratings.advance() else 0,
+            ),
+        ),
+    ),
+    Feature(
+        name="decisions",
+        operations=(decisions,),
+        sweeps=(
+            Sweep(
+                name="decisions",
+                period=1,
+                seconds=1,
+                rows=20,
+                longest_pause=MINUTE,
+                begin=lambda services: services.decision_filling.advance,
             ),
         ),
     ),

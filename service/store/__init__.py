@@ -5,5 +5,5 @@ In the order in which to read: `database` (named queries, one pool) and `replica
 interface of the event store), `grouped_moves` and `postgres_events`; `summaries` (columns of the
 rows beside the streams), `games`, `disputes`, `seeks`, `notices`, `handles`, `challenges`,
 `webhooks`, `directory` (all) and `lookups` (several in one query); `public_log`, `logged_hands`,
-`ratings`, `archive` (games) and `archive_files`; `migrate` and `operator`.
+`ratings`, `decisions`, `archive` (games) and `archive_files`; `migrate` and `operator`.
 """

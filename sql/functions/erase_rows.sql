@@ -21,6 +21,7 @@ BEGIN
     DELETE FROM challenges c WHERE erase_rows.player IN (c.challenger, c.player);
     DELETE FROM tokens k WHERE k.player_id = player;
     DELETE FROM ratings r WHERE r.player_id = player;
+    DELETE FROM decision_names n WHERE n.player_id = player;
     PERFORM delete_webhook(player);
     UPDATE dispute_texts t SET words = NULL, salt = NULL WHERE t.author = player;
     UPDATE dispute_votes v SET reason_key_id = NULL, reason = NULL

@@ -816,6 +816,45 @@ COMMENT ON COLUMN ratings_reached.erased_now IS 'erased players with public hand
 COMMENT ON COLUMN ratings_reached.rulings IS 'final rulings against a cad then';
 INSERT INTO ratings_reached DEFAULT VALUES;
 
+CREATE TABLE decisions (
+    leaf    integer    NOT NULL,
+    event   integer    NOT NULL,
+    took    integer,
+    seat    smallint   NOT NULL,
+    codes   integer[]  NOT NULL,
+    CONSTRAINT decisions_pkey PRIMARY KEY (leaf, event)
+);
+CREATE INDEX decisions_by_code ON decisions USING gin (codes);
+COMMENT ON TABLE decisions IS
+    'Decisions of sealed public hands, by which a position is found; computed from the public log. Who decided is '
+    'a number of decision_names, which an erasure deletes.';
+COMMENT ON COLUMN decisions.leaf IS 'the leaf of the end of the hand';
+COMMENT ON COLUMN decisions.event IS 'the first event of the move';
+COMMENT ON COLUMN decisions.took IS 'milliseconds of the turn; null if it was none';
+COMMENT ON COLUMN decisions.codes IS
+    'each value of the position and of the choice as a number of its own range (service/store/decisions.py)';
+
+CREATE TABLE decision_names (
+    number     integer  GENERATED ALWAYS AS IDENTITY,
+    name       text     NOT NULL,
+    player_id  uuid,
+    CONSTRAINT decision_names_pkey PRIMARY KEY (number),
+    CONSTRAINT decision_names_once UNIQUE (name)
+);
+CREATE INDEX decision_names_by_player ON decision_names (player_id) WHERE player_id IS NOT NULL;
+COMMENT ON TABLE decision_names IS
+    'Numbers of rulesets, bots, players, choices and hands of up to five cards, as decisions have them.';
+COMMENT ON COLUMN decision_names.name IS 'such as ruleset:leeds, bot:greedy or choice:play 7 x2';
+
+CREATE TABLE decisions_reached (
+    one     boolean  NOT NULL DEFAULT true,
+    leaves  bigint   NOT NULL DEFAULT 0,
+    CONSTRAINT decisions_reached_pkey PRIMARY KEY (one),
+    CONSTRAINT decisions_reached_has_one_row CHECK (one)
+);
+COMMENT ON TABLE decisions_reached IS 'How many leaves of the public log the decisions are from: one row.';
+INSERT INTO decisions_reached DEFAULT VALUES;
+
 CREATE TABLE log_leaves (
     leaf_index  bigint       NOT NULL,
     game_id     uuid         NOT NULL,

@@ -29,7 +29,7 @@ from ops.schema import migrated_database
 from service.api.app import create_app
 from service.api.operation import BODY_BYTES
 from service.application.errors import Refusal
-from service.application.quotas import QUOTAS
+from service.application.quotas import QUOTAS, Slice
 from service.bootstrap import Ports, Services, Terms
 from service.domain.dispute import Periods
 from service.features import FEATURES
@@ -434,6 +434,9 @@ def _after_the_seal(recorder: Recorder, people: dict[str, Any], game: str) -> No
     while recorder.services.ratings.advance():
         pass
     recorder.done("GET", "/v1/ratings?ruleset=leeds&limit=2")
+    while recorder.services.decision_filling.advance(Slice(rows=20, seconds=60)):
+        pass
+    recorder.done("GET", "/v1/decisions?ruleset=leeds&phase=hand&had_other=true&limit=2")
     recorder.done("GET", f"{game}/replay?as=all&from={seq + 1}&to={seq + 1}")
     recorder.done("GET", f"{game}/transcript?as=all")
     recorder.done("GET", f"{game}/picture.svg?at={seq + 1}&as=all")

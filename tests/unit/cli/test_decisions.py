@@ -11,10 +11,10 @@ from typing import Any
 import pytest
 
 from service.audit.decision import decision
-from service.audit.decisions import Decided, decisions_of
-from service.bots.searching import wilson
-from service.cli.decisions import ChoiceCounts, DecisionFilter, HandFile, found_in
+from service.audit.decisions import Decided, DecisionFilter, decisions_of
+from service.cli.decisions import ChoiceCounts, HandFile, found_in
 from service.replay.history import History, decode_log, sealed_deck
+from service.search.intervals import wilson
 from service.shx.bundle import REFUSALS, write_bundle
 from service.shx.canonical import canonical
 from tests.tamper import LOGS
