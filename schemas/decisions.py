@@ -122,9 +122,7 @@ class FoundDecisionSchema(Closed):
     """A decision of a sealed public hand, with what its seat could know."""
 
     game = fields.UUID(**described("the hand"))
-    event = Integer(
-        low=1, **described("the first event of the move, as in `?event=` of a replay")
-    )
+    event = Integer(low=1, **described("the first event of the move, as in `?event=` of a replay"))
     seat = seat_field("the seat")
     player = fields.UUID(allow_none=True, **described("null for a bot and an erased player"))
     bot = fields.String(allow_none=True, **described("the bot; null for a person"))

@@ -6,7 +6,8 @@ connections; `Spectator` follows a game without a seat; `Api` makes single calls
 events are the JSON objects of the API, with types in `answers`.
 
 In the order in which to read: `api` (calls), `answers`, `player_files`, `signing`, `player`,
-`local_log` (checks of answers) and `hand`; `moments` (those that a player keeps); `decisions` (a search).
+`local_log` (checks of answers) and `hand`; `moments` (those that a player keeps); `decisions` (a
+search).
 
 Errors: `Refused` (the service refused a request), `NotAnswered` (it cannot be reached),
 `Contradicted` (it contradicts an earlier answer or signature), `NotSeated`, `BadFile` and
@@ -26,9 +27,9 @@ from service.client.answers import (
     WebhookEvent,
 )
 from service.client.api import Api, NotAnswered, Refused
+from service.client.decisions import DecisionsAnswer, search_decisions
 from service.client.hand import Hand, NotSeated
 from service.client.local_log import Contradicted
-from service.client.decisions import DecisionsAnswer, search_decisions
 from service.client.moments import KeptMoment, KeptMoments
 from service.client.player import NotSigned, Player, Spectator, webhook_event
 from service.client.player_files import BadFile

@@ -160,7 +160,7 @@ def test_a_hand_that_cannot_be_read_does_not_hold_up_the_next(
     world: World, ada: Person, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     _first, second = played(world, ada), played(world, ada)
-    real, read = decisions.decisions_of, list[Any]()
+    real, read = audit.decisions_of, list[Any]()
 
     def failing(history: Any, refused: Any) -> Any:
         read.append(history)
