@@ -10,7 +10,6 @@ from uuid import UUID
 
 from service.application.access import AccessLog
 from service.application.availability import AlwaysAvailable, Availability
-from service.application.decisions import DecisionFilling
 from service.application.disputes.collusion import Collusion, Comparisons
 from service.application.disputes.commands import DisputeCommands, DisputeOpening
 from service.application.disputes.disputes import Disputes, periods_of
@@ -101,7 +100,6 @@ from service.shx.tlog.notes import NoteSigner, NoteVerifier, sign_note
 from service.startup_checks import ClockWatch, readiness_of
 from service.store.archive import Bundles
 from service.store.database import Database
-from service.store.decisions import DecisionRepository
 from service.store.directory import Directory
 from service.store.events import EventStore
 from service.store.lookups import Lookups
@@ -203,10 +201,11 @@ class Services:
             receipts=self._receipts,
         )
         self.handler = Handler(self.store, self.answers)
-        self._refusals = Refusals(
+        self.refusals = Refusals(
             self.store, self.directory, self.keyring, self.rulebook, self.world
         )
         self._access_log = AccessLog(self.directory, self.world)
+        self.log_store = ports.log_store
         self.log = PublicLog(ports.log_store)
         self.games = Games(
             store=self.store,
@@ -224,7 +223,7 @@ class Services:
             directory=self.directory,
             keyring=self.keyring,
             game_cache=self.game_cache,
-            refusals=self._refusals,
+            refusals=self.refusals,
             log=self.log,
             world=self.world,
         )
@@ -277,7 +276,7 @@ class Services:
             store=self.store,
             game_cache=self.game_cache,
             receipts=self._receipts,
-            refusals=self._refusals,
+            refusals=self.refusals,
             names=self._names,
             world=self.world,
             notifier=self.notifier,
@@ -308,7 +307,7 @@ class Services:
 
     def _make_lists(self) -> None:
         """Make lists of games, what-ifs and notes."""
-        self.what_if = WhatIf(histories=self._histories, games=self.games, refusals=self._refusals)
+        self.what_if = WhatIf(histories=self._histories, games=self.games, refusals=self.refusals)
         self.event_notes = EventNotes(
             games=self.games, directory=self.directory, names=self._names, world=self.world
         )
@@ -368,13 +367,6 @@ class Services:
         self.ratings = Ratings(
             directory=self.directory, log=ports.log_store, rulebook=self.rulebook
         )
-        self.decision_filling = DecisionFilling(
-            decisions=DecisionRepository(self.directory.database),
-            hands=self.directory,
-            log=ports.log_store,
-            game_cache=self.game_cache,
-            refusals=self._refusals,
-        )
         self.handles = Handles(directory=self.directory, keyring=self.keyring, world=self.world)
         self.players = Players(
             directory=self.directory,
@@ -408,7 +400,7 @@ class Services:
         self.evidence = Evidence(
             game_cache=self.game_cache,
             games=self.games,
-            refusals=self._refusals,
+            refusals=self.refusals,
             dispute_files=self._files.of_game,
             log=self.log,
             access_log=self._access_log,
@@ -417,7 +409,7 @@ class Services:
             directory=self.directory,
             log=ports.log_store,
             game_cache=self.game_cache,
-            refusals=self._refusals,
+            refusals=self.refusals,
             world=self.world,
         )
         self.hands = Hands(
@@ -426,7 +418,7 @@ class Services:
         self.verifying = Verifying(
             game_cache=self.game_cache,
             games=self.games,
-            refusals=self._refusals,
+            refusals=self.refusals,
             log=self.log,
             server_keys=self.server_keys,
             witnesses=tuple(witness.verifier for witness in terms.witnesses),
@@ -438,7 +430,7 @@ class Services:
         self.auditing = Auditing(
             histories=self._histories,
             games=self.games,
-            refusals=self._refusals,
+            refusals=self.refusals,
             directory=self.directory,
             access_log=self._access_log,
         )

@@ -115,7 +115,7 @@ class DecisionFilter:
 
 
 @dataclass(slots=True)
-class Choice:
+class ChoiceCount:
     """How often something was chosen, and how these hands ended for the seat."""
 
     n: int = 0
@@ -123,7 +123,7 @@ class Choice:
     lost: int = 0
 
 
-def shares_of(choices: Mapping[str, Choice]) -> list[dict[str, Any]]:
+def shares_of(choices: Mapping[str, ChoiceCount]) -> list[dict[str, Any]]:
     """
     Return the choices with their shares, the most frequent first (statistics.md, section 4).
 

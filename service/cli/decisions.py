@@ -14,7 +14,7 @@ import click
 
 from service.audit.decisions import (
     SPECIAL,
-    Choice,
+    ChoiceCount,
     Decided,
     DecisionFilter,
     Kind,
@@ -67,7 +67,7 @@ class ChoiceCounts:
     """What was chosen, how often, and how often the seat lost the hand."""
 
     hands: set[str] = field(default_factory=set)
-    choices: dict[str, Choice] = field(default_factory=dict)
+    choices: dict[str, ChoiceCount] = field(default_factory=dict)
 
     @property
     def total(self) -> int:
@@ -77,7 +77,7 @@ class ChoiceCounts:
     def count(self, one: Decided, hand: HandFile) -> None:
         """Count a decision."""
         self.hands.add(hand.file)
-        found = self.choices.setdefault(one.choice, Choice())
+        found = self.choices.setdefault(one.choice, ChoiceCount())
         found.n += 1
         found.ended += one.lost is not None
         found.lost += bool(one.lost)

@@ -1,9 +1,10 @@
 """
 The features of the service, one literal tuple.
 
-`games`, `tables`, `challenges`, `seeks`, `disputes`, `statistics`, `players`, `handles`,
-`public_log`, `rulesets`, `webhooks` and `upkeep` declare those with work of their own; `sweeping`
-has parts of sweeps, `due_turns` the threads of games. The others stand in the tuple itself.
+`games`, `tables`, `challenges`, `seeks`, `disputes`, `decisions`, `statistics`, `players`,
+`handles`, `public_log`, `rulesets`, `webhooks` and `upkeep` declare those with work of their own;
+`sweeping` has parts of sweeps, `due_turns` the threads of games. The others stand in the tuple
+itself.
 """
 
 from __future__ import annotations
@@ -11,7 +12,6 @@ from __future__ import annotations
 from typing import Final
 
 from service.api.audit import audit
-from service.api.decisions import decisions
 from service.api.evidence import evidence
 from service.api.hands import hands
 from service.api.moments import moments
@@ -24,6 +24,7 @@ from service.application.ratings import LEAVES
 from service.application.retention import KEEP_REFUSALS, MANY, Purging
 from service.feature import Feature, Sweep
 from service.features.challenges import CHALLENGES
+from service.features.decisions import DECISIONS
 from service.features.disputes import DISPUTES
 from service.features.games import GAMES
 from service.features.handles import HANDLES
@@ -104,20 +105,7 @@ FEATURES: Final = (
             ),
         ),
     ),
-    Feature(
-        name="decisions",
-        operations=(decisions,),
-        sweeps=(
-            Sweep(
-                name="decisions",
-                period=1,
-                seconds=1,
-                rows=20,
-                longest_pause=MINUTE,
-                begin=lambda services: services.decision_filling.advance,
-            ),
-        ),
-    ),
+    DECISIONS,
     PUBLIC_LOG,
     UPKEEP,
 )

@@ -9,7 +9,7 @@ from uuid import UUID
 
 import orjson
 
-from service.audit.decisions import Choice, Decided, DecisionFilter, Kind
+from service.audit.decisions import ChoiceCount, Decided, DecisionFilter, Kind
 from service.domain.cards import JOKER, RANKS
 from service.domain.ruleset import Asks
 from service.store.database import Repository
@@ -108,7 +108,7 @@ class DecisionsFound:
 
     total: int = 0
     hands: int = 0
-    choices: Mapping[str, Choice] = field(default_factory=dict)
+    choices: Mapping[str, ChoiceCount] = field(default_factory=dict)
     page: Sequence[StoredDecision] = ()
 
 
@@ -173,7 +173,7 @@ class DecisionRepository(Repository):
             total=total,
             hands=hands,
             choices={
-                name.removeprefix("choice:"): Choice(n=n, ended=ended, lost=lost)
+                name.removeprefix("choice:"): ChoiceCount(n=n, ended=ended, lost=lost)
                 for name, n, ended, lost in chosen
             },
             page=[_stored(row, named) for row in page],

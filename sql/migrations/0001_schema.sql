@@ -835,11 +835,12 @@ COMMENT ON COLUMN decisions.codes IS
     'each value of the position and of the choice as a number of its own range (service/store/decisions.py)';
 
 CREATE TABLE decision_names (
-    number     integer  GENERATED ALWAYS AS IDENTITY,
+    number     integer  NOT NULL,
     name       text     NOT NULL,
     player_id  uuid,
     CONSTRAINT decision_names_pkey PRIMARY KEY (number),
-    CONSTRAINT decision_names_once UNIQUE (name)
+    CONSTRAINT decision_names_once UNIQUE (name),
+    CONSTRAINT decision_names_short CHECK (octet_length(name) <= 200)
 );
 CREATE INDEX decision_names_by_player ON decision_names (player_id) WHERE player_id IS NOT NULL;
 COMMENT ON TABLE decision_names IS

@@ -33,6 +33,7 @@ from service.application.quotas import QUOTAS, Slice
 from service.bootstrap import Ports, Services, Terms
 from service.domain.dispute import Periods
 from service.features import FEATURES
+from service.features.decisions import filling
 from service.keys import Keyring
 from service.replay.sentences import said
 from service.runtime.config import Settings
@@ -434,7 +435,7 @@ def _after_the_seal(recorder: Recorder, people: dict[str, Any], game: str) -> No
     while recorder.services.ratings.advance():
         pass
     recorder.done("GET", "/v1/ratings?ruleset=leeds&limit=2")
-    while recorder.services.decision_filling.advance(Slice(rows=20, seconds=60)):
+    while filling(recorder.services)(Slice(rows=20, seconds=60)):
         pass
     recorder.done("GET", "/v1/decisions?ruleset=leeds&phase=hand&had_other=true&limit=2")
     recorder.done("GET", f"{game}/replay?as=all&from={seq + 1}&to={seq + 1}")

@@ -17,6 +17,7 @@ OF_PLAYERS = {"player", "player_id", "host", "owner", "accuser", "author", "read
 OF_NOBODY_ELSE = {
     "ratings": "one a ruleset, made from hands",
     "blind_choices": "made from hands",
+    "decision_names": "one a player of hands",
 }
 """Tables with such a column whose rows follow from others."""
 

@@ -18,6 +18,7 @@ from service.audit import decisions as audit
 from service.cli.__main__ import run
 from service.domain.events import Zone
 from service.domain.ruleset import Asks
+from service.features.decisions import filling
 from service.store.decisions import DecisionRepository
 from tests.worlds.api_world import Person, World, problem_of
 
@@ -36,7 +37,7 @@ FILTERS: Final = (
 def fill(world: World) -> None:
     """Let the public log and the decisions catch up."""
     world.services.sequencer.run_once()
-    while world.services.decision_filling.advance(Slice(rows=3, seconds=10)):
+    while filling(world.services)(Slice(rows=3, seconds=10)):
         pass
 
 
@@ -145,7 +146,7 @@ def test_an_erased_player_is_found_no_more_and_hands_that_follow_have_no_name(
     played(world, ada, bob)
     last = played(world, ada, bob)
     world.services.sequencer.run_once()
-    world.services.decision_filling.advance(Slice(rows=1, seconds=10))
+    filling(world.services)(Slice(rows=1, seconds=10))
     before = pages(world, f"player={bob.id}")["items"]
     assert before and last not in {one["game"] for one in before}
     assert bob.call("DELETE", "/v1/players/me").status_code == 204
@@ -176,10 +177,9 @@ def test_a_hand_that_cannot_be_read_does_not_hold_up_the_next(
 def test_two_processes_store_the_decisions_of_a_hand_once(world: World, ada: Person) -> None:
     played(world, ada)
     world.services.sequencer.run_once()
-    filling = world.services.decision_filling
     stored = DecisionRepository(world.services.directory.database)
     before = stored.reached()
-    assert filling.advance(Slice(rows=3, seconds=10)) >= 1
+    assert filling(world.services)(Slice(rows=3, seconds=10)) >= 1
     assert not stored.keep(before, before + 1), "another process has been here"
     found = pages(world, "")["decisions"]
     fill(world)
@@ -196,7 +196,7 @@ def test_two_processes_store_the_decisions_of_a_hand_once(world: World, ada: Per
 def test_a_condition_that_is_none_is_refused_before_anything_is_read(
     world: World, query: str
 ) -> None:
-    assert problem_of(world.get(f"/v1/decisions?{query}")) == "invalid-body"
+    assert problem_of(world.get(f"/v1/decisions?{query}")) == "malformed"
 
 
 def test_the_values_of_conditions_are_those_of_decisions() -> None:
