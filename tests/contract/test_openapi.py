@@ -177,6 +177,26 @@ def test_the_stream_documents_the_header_last_event_id(document: dict[str, Any])
     assert "Last-Event-ID" in {one["name"] for one in call["parameters"] if one["in"] == "header"}
 
 
+def test_posts_without_an_idempotency_key_are_those_that_the_page_names(
+    document: dict[str, Any],
+) -> None:
+    """All others repeat their first answer; those that answer with a token refuse a key."""
+    without = {
+        path
+        for path, calls in document["paths"].items()
+        if "post" in calls and "Idempotency-Key" not in json.dumps(calls["post"]["parameters"])
+    }
+    assert without == {
+        *("/v1/players", "/v1/players/recover"),
+        *("/v1/players/me/recovery", "/v1/players/me/tokens"),
+        *("/v1/verify", "/v1/games/{game_id}/what-if", "/v1/seeks/{seek_id}/renew"),
+    }
+    page = Path("ops/spec/api.md").read_text()
+    assert (
+        "without one, which ignore it: `POST /v1/verify`, `what-if` and `renew` of a seek" in page
+    )
+
+
 def test_the_headers_of_answers_are_in_the_document(world: World) -> None:
     """Clients are generated from the document, so it names each header that they can use."""
     ada = world.person("Ada")
