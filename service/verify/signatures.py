@@ -85,21 +85,32 @@ def _unsigned(code: str, move: RecordedMove) -> Sentence:
 
 
 def _departures(log: Log) -> Iterator[Sentence]:
-    """Yield the seats that gave up, agreed to end or left without a signature of their own."""
-    keys = pinned_keys(log)
+    """
+    Yield the seats that gave up, agreed to end or left without a signature of their own.
+
+    An agreement counts if it ended the hand; one that was taken back, or stood alone, did nothing.
+    """
+    keys, agreements = pinned_keys(log), _agreements(log)
     for move in log.grouped[0]:
         if move.kind is MoveKind.FORFEIT and move.seat not in keys:
             yield _unsigned("unsigned.forfeit", move)
         elif move.kind is MoveKind.LEAVING:
             event = log.events[move.first]
             claimed = event["type"] == "absence_claimed"
-            if move.seat not in keys:
+            if move.seat not in keys and (claimed or move.first in agreements):
                 yield _unsigned("unsigned.claimed" if claimed else "unsigned.agreed", move)
             if claimed:
                 values = {"at": move.first, "seat": event["data"]["absent"]}
                 yield Sentence(code="unsigned.absent", values=values)
         elif move.kind is MoveKind.ABORT and log.events[move.first]["data"]["cause"] == "left":
             yield _unsigned("unsigned.left", move)
+
+
+def _agreements(log: Log) -> set[int]:
+    """Return the events of the agreements that ended the hand, the last one of each seat."""
+    last = {e["data"]["seat"]: e["seq"] for e in log.events if e["type"] == "end_agreed"}
+    aborted = [e["data"]["cause"] for e in log.events if e["type"] == "game_aborted"]
+    return set(last.values()) if "agreed" in aborted else set()
 
 
 def signers(log: Log) -> set[int]:

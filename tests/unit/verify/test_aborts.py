@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import pytest
 
+from service.domain.commands import AgreeEnd
 from service.replay.sentences import Sentence
 from service.verify.finding import Check
 from service.verify.report import Report
+from tests.random_games import Plan, made_game
 from tests.tamper import Forgery, failing, report_on, sample
 
 
@@ -62,3 +64,20 @@ def test_an_abort_by_the_operator_without_a_seat_passes() -> None:
 def test_an_abort_cannot_name_a_seat_that_gave_its_entropy() -> None:
     for cause in ("idle", "operator"):
         assert failing(report_on(aborted(cause, 2).lines())) == {Check.LEGALITY: 5}
+
+
+def test_an_unsigned_agreement_is_a_remark_if_it_ended_the_hand() -> None:
+    """One that a move took back, or that stood alone, did nothing; a referee need not read it."""
+    both, alone = (AgreeEnd(seat=0), AgreeEnd(seat=1)), (AgreeEnd(seat=0),)
+    plans = ({12: both}, {12: alone}, {12: alone, 16: both})
+    found = []
+    for said in plans:
+        made = Forgery(made_game(Plan(name="leaving", seats=2, turn_limit=60, said=said)))
+        report = report_on(made.lines())
+        assert failing(report) == {}
+        ends = [event["seq"] for event in made.events if event["type"] == "end_agreed"]
+        stated = [one.values["at"] for one in report.unproven if one.code == "unsigned.agreed"]
+        found.append((stated, ends))
+    assert all(stated == ends[-2:] for stated, ends in (found[0], found[2]))
+    assert [len(ends) for _, ends in found] == [2, 1, 3]
+    assert found[1][0] == []
