@@ -255,6 +255,42 @@ def test_a_move_is_explained(visits: Visits, service: Running) -> None:
     expect(page.locator("#as")).to_have_value(str(move["seat"]))
 
 
+def show_set_up(page: Page) -> None:
+    """Show the rows of the events before the play."""
+    fold = page.get_by_role("button", name="Before the play")
+    if fold.get_attribute("aria-expanded") == "false":
+        fold.click()
+
+
+def test_the_set_up_is_folded_and_turns_have_pictures_and_colours(visits: Visits) -> None:
+    """It opens for an event that is in it, and what is below it stays where it is."""
+    page = opened(visits, LEEDS.game, "?event=59", size="desktop")
+    begun = next(at for at, line in enumerate(LEEDS.lines) if b'"play_started"' in line)
+    setup = page.locator("#rows .setup")
+    expect(setup).to_have_count(begun + 1)
+    expect(setup.first).to_be_hidden()
+    fold = page.get_by_role("button", name="Before the play")
+    expect(fold).to_have_attribute("aria-expanded", "false")
+    top = "(one) => Math.round(one.getBoundingClientRect().top)"
+    before = page.locator("#rows [aria-current]").evaluate(top)
+    fold.click()
+    expect(setup.last).to_be_attached()
+    assert setup.last.evaluate("(one) => one.offsetHeight") > 0
+    assert page.locator("#rows [aria-current]").evaluate(top) == before
+    fold.click()
+    expect(fold).to_have_attribute("aria-expanded", "false")
+    page.keyboard.press("Home")
+    expect(fold).to_have_attribute("aria-expanded", "true")
+    expect(setup.first).to_be_visible()
+    colour = "(one) => getComputedStyle(one).color"
+    tones = [page.locator(f"#rows span.{one}").first.evaluate(colour) for one in ("burned", "took")]
+    assert len({*tones, page.locator("#rows .event").first.evaluate(colour)}) == 3
+    played = page.locator("#rows li:not(.setup, .same)", has_text=" played ").first
+    assert played.locator("svg.avatar").bounding_box()["width"] == 18  # type: ignore[index] # drawn
+    expect(page.locator("#rows li.same").first).to_contain_text(" drew ")
+    expect(page.locator("#rows li.same svg.avatar")).to_have_count(0)
+
+
 def test_a_note_is_kept_beside_its_event_and_on_the_scrubber(
     visits: Visits, service: Running
 ) -> None:
@@ -457,6 +493,7 @@ def test_a_running_hand_is_followed_live_and_hides_the_other_hands(
 
     wait_for(by_the_bot, seconds=20)  # a busy worker may move after the page has shown our event
     theirs = by_the_bot()[0]
+    show_set_up(page)
     page.locator("#rows button.event").nth(theirs).click()
     private = page.get_by_text("Until the end of the hand, only this player sees the choice.")
     expect(private).to_be_visible()
@@ -514,6 +551,7 @@ def test_another_viewer_chosen_while_an_event_arrives_is_shown_alone(
     expect(page.locator("#as")).to_have_value(str(own))
     log = host.get(f"/v1/games/{game}/events")["items"]
     dealt = next(one["seq"] for one in log if one["type"] == "cards_dealt")
+    show_set_up(page)
     page.locator("#rows button.event").nth(dealt).click()
     assert cards_shown(page, own) != [], "the cards of the viewer that is named"
 

@@ -733,6 +733,96 @@ def test_what_a_seat_did_last_is_complete(visits: Visits) -> None:
     assert found["evening"] == ["", "5 hands at this table. In the bag: Bob 3× and Ada 1×."]
 
 
+LOG = """async () => {
+    const script = document.querySelector("script[type=module]").src;
+    const { logRows } = await import(script.replace("table.js", "turns.js"));
+    const bot = { seat: 1, kind: "bot", bot: "lowest" };
+    const seats = [{ seat: 0, kind: "human", name: "Ada" }, bot];
+    let named = 0;
+    const who = (seat) => (named += 1) && ["You", "Lotta"][seat];
+    const voice = (aloud = false) => ({ aloud, turned: () => "8c", who });
+    const scene = (fresh) => ({ view: { id: "x", seats }, players: ["a", null], fresh, voice });
+    const log = [];
+    const add = (type, data) => log.push({ seq: log.length, type, data });
+    const play = (seat, cards, zone = "hand") => add("cards_played", { seat, zone, cards });
+    const read = (rows) => rows.map((row) => [
+        row.value, row.className, row.querySelectorAll("svg").length,
+        row.querySelector("span[aria-hidden]")?.textContent ?? null,
+        (row.querySelector(".unseen") ?? row.querySelector("span:last-child")).textContent,
+    ]);
+    add("game_created", { seats });
+    add("entropy_committed", { seat: 0 });
+    add("seat_ready", { seat: 0 });
+    add("play_started", { turn: 0 });
+    play(0, ["6h", "6s"]);
+    add("cards_drawn", { seat: 0, count: 2 });
+    play(1, ["Th"], "up");
+    add("pile_burned", { seat: 1, cleared_by: 1, count: 3, cause: "rank" });
+    play(1, ["3h"]);
+    add("turn_timed_out", { seat: 0 });
+    add("pile_picked_up", { seat: 0, taker: 0, count: 1, with: ["Kh"] });
+    add("blind_failed", { seat: 0, taker: 0, count: 3, opening: null });
+    add("pile_picked_up", { seat: 1, taker: 0, count: 4, with: [] });
+    const [turns, setUp] = logRows(log, scene(9));
+    const found = { turns: read(turns), setUp: read(setUp) };
+    for (let at = 0; at < 5000; at += 1) play(at % 2, ["4h"]);
+    named = 0;
+    const many = logRows(log, scene(9));
+    return { ...found, many: [many[0].length, many[1].length, many[0][0].value], named };
+}"""
+
+
+def test_the_log_has_a_row_a_turn_in_few_words_and_in_sentences(visits: Visits) -> None:
+    """Newest first; a time-out and its play are one turn; a second seat needs a sentence."""
+    found = seated(visits).evaluate(LOG)
+    assert [row[3] for row in found["turns"]] == [
+        None,
+        "You turned 8♣, took 4",
+        "You ran out of time, picked up 1, with K♥",
+        "Lotta 3♥",
+        "Lotta 10♥ from the table, burned 3",
+        "You 6♥ 6♠, drew 2",
+    ]
+    assert [row[1] for row in found["turns"]] == [
+        "took fresh",
+        "took fresh",
+        "took fresh",
+        "",
+        "burned",
+        "",
+    ]
+    assert found["turns"][0][4] == "Lotta could not play, and You took 4 cards"
+    assert found["turns"][-1][4] == (
+        "You played the six of hearts and the six of spades. You drew 2 cards"
+    )
+    assert [row[0] for row in found["turns"]] == [12, 11, 10, 8, 7, 5]
+    assert {row[2] for row in found["turns"]} == {1}, "each with the picture of its player"
+    assert [row[4] for row in found["setUp"]] == ["You got ready", "A hand for 2 players begins"]
+    assert found["many"] == [40, 0, 5012], "a long hand has the newest turns"
+    assert found["named"] <= 120, "and no sentence is made for the others"
+
+
+def test_the_log_of_a_table_folds_the_set_up_and_keeps_the_place_of_its_reader(
+    visits: Visits,
+) -> None:
+    page = seated(visits, "desktop")
+    log = page.locator("#log")
+    expect(log.locator(".setup")).to_be_hidden()  # of a hand whose play has not begun
+    page.get_by_role("button", name="Ready").click()
+    take_turn(page)
+    expect(log.locator(".setup summary")).to_be_visible()
+    expect(log.locator(".setup li").first).to_be_hidden()
+    log.locator(".setup summary").click()
+    expect(log.locator(".setup li").first).to_be_visible()
+    own = log.locator(".turns > ol > li").filter(has_text="You ").last
+    assert own.locator(".avatar").bounding_box()["width"] == 18  # type: ignore[index] # it is drawn
+    log.locator(".turns").evaluate("(one) => { one.style.height = '50px'; one.scrollTop = 30; }")
+    take_turn(page)
+    assert log.locator(".turns").evaluate("(one) => one.scrollTop") >= 30
+    expect(log.locator(".setup li").first).to_be_visible()
+    assert faults_in_both_schemes(page) == []
+
+
 @pytest.mark.parametrize("size", ["phone", "desktop"])
 def test_the_end_of_a_hand_shows_who_got_the_bag_and_what_to_do_next(
     visits: Visits, size: str

@@ -188,7 +188,7 @@ const actionsOf = (events, seat) =>
   events.filter(({ type, data }) => ACTIONS.has(type) && "seat" in data && (data.seat === seat || ("taker" in data && data.taker === seat)));
 
 /** Return an action in few words, for a seat: "7♣ 7♥", "burned 4". @param {Api["Event"]} event @param {number} seat */
-function deed({ type, data }, seat) {
+export function deed({ type, data }, seat) {
   if (type === "cards_played") return data.cards.map(brief).join(" ");
   if (!("taker" in data)) return t(`deed.${type}`, { n: "count" in data ? data.count : "place" in data ? data.place : 0 });
   const isOwn = data.taker === data.seat;

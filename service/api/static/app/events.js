@@ -1,21 +1,23 @@
 /**
- * The event list of a replay, each event with the rule statement that decided it.
+ * The event list of a replay by turns, each event with the rule statement that decided it; the set-up is folded.
  *
  * Statements come with the decisions of the audit, which are fetched for the visible rows. The number
  * of an event is its seq in the record, from 0; a click on it shows the game after it.
  */
 
 import { get, newest } from "./api.js";
-import { caption, marked } from "./captions.js";
+import { caption, marked, seatName } from "./captions.js";
 import { ruleLink } from "./decision.js";
 import { find, h, replace } from "./dom.js";
 import { t } from "./i18n.js";
+import { goesOn, picture, seatOf, setUpOf, toneOf } from "./turns.js";
 
 /**
  * @typedef {Object} Page the data and functions of the page that the list uses
  * @property {string} game
  * @property {(seat: number) => string} who the name of a seat
- * @property {() => string[]} names the names of all seats
+ * @property {() => Api["GameView"]} view with the names of all seats
+ * @property {() => (string | null)[]} players the id of each seat's player
  * @property {() => import("./decision.js").Replay} replay
  * @property {(version: number) => void} onpick called after a click on a row
  * @property {() => void} onvisible called after other rows became visible
@@ -23,7 +25,7 @@ import { t } from "./i18n.js";
  */
 
 /** @param {Page} page */
-export function eventList({ game, who, names, replay, onpick, onvisible, ondecision }) {
+export function eventList({ game, who, view, players, replay, onpick, onvisible, ondecision }) {
   /** Decisions by event. @type {Map<number, Api["Decision"]>} */
   const decisions = new Map();
   /** @type {Map<number, Promise<Api["Decision"]>>} */
@@ -41,22 +43,49 @@ export function eventList({ game, who, names, replay, onpick, onvisible, ondecis
     onvisible();
   }, { rootMargin: "80px" });
 
+  let begun = 0; // the first event after the set-up
+  /** Whether the reader wants to see the set-up; null: while the present event is in it. @type {boolean | null} */
+  let unfolded = null;
+  let present = 0;
+  const fold = h("button", { id: "setup", class: "plain", "aria-controls": "rows", onclick: () => {
+    unfolded = find("#rows").classList.contains("folded");
+    showSetUp();
+  } });
+
+  /** Fold the set-up, or show it; what is below it stays where it is. */
+  function showSetUp() {
+    const list = find("#rows");
+    const row = /** @type {HTMLElement} */ (list.children[Math.min(Math.max(present, begun), list.childElementCount - 1)]);
+    const isOpen = unfolded ?? present < begun;
+    const top = row.offsetTop - list.scrollTop;
+    list.classList.toggle("folded", !isOpen);
+    fold.hidden = !begun;
+    fold.textContent = t("log.setup");
+    fold.setAttribute("aria-expanded", String(isOpen));
+    list.scrollTop = row.offsetTop - top;
+  }
+
   /** Show the rows of all events. @param {Api["Frame"][]} frames */
   function fill(frames) {
     watch.disconnect();
     visible.clear();
-    const rows = frames.map(({ version, at, event }, index) => {
-      const same = frames[index - 1]?.at === at;
-      return h("li", { value: event.seq, class: same ? "same" : "" }, [
+    begun = setUpOf(frames.map(({ event }) => event));
+    const names = view().seats.map(seatName);
+    const rows = frames.map(({ version, event }, index) => {
+      const same = goesOn(event, frames[index - 1]?.event);
+      const tone = toneOf(event);
+      return h("li", { value: event.seq, class: [same ? "same" : "", index < begun ? "setup" : "", tone].filter(Boolean).join(" ") }, [
         h("button", { type: "button", class: "event", tabindex: -1, "data-key": `row ${event.seq}`, onclick: () => onpick(version) }, [
           h("span", { class: "n" }, [event.seq]),
-          h("span", null, marked(caption(event, { who }), names())),
+          picture(view(), same ? null : seatOf(event), players()),
+          h("span", { class: tone || null }, marked(caption(event, { who }), names)),
         ]),
         h("span", { class: "rules", lang: "en" }),
       ]);
     });
     replace(find("#rows"), rows);
     rows.forEach((row) => watch.observe(row));
+    showSetUp();
     cite();
   }
 
@@ -107,6 +136,9 @@ export function eventList({ game, who, names, replay, onpick, onvisible, ondecis
 
   /** Mark the row of an event, and scroll it into view. @param {number} seq */
   function mark(seq) {
+    present = seq;
+    if (seq < begun && unfolded === false) unfolded = null;
+    showSetUp();
     const list = find("#rows");
     /** @type {HTMLElement | null} */
     const before = list.querySelector("[aria-current]");
@@ -129,5 +161,5 @@ export function eventList({ game, who, names, replay, onpick, onvisible, ondecis
     inFlight.clear();
   }
 
-  return { fill, mark, cite, explain, decisionOf, rulesOf, decision: (/** @type {number} */ seq) => decisions.get(seq), forget };
+  return { fold, fill, mark, cite, explain, decisionOf, rulesOf, decision: (/** @type {number} */ seq) => decisions.get(seq), forget };
 }

@@ -81,7 +81,8 @@ const tape = playback({
 const list = eventList({
   game: id,
   who: name,
-  names: () => page.game.seats.map(seatName),
+  view: () => page.game,
+  players: () => players,
   replay: () => panelContext(),
   onpick: pick,
   onvisible: () => updateLater(),
@@ -355,7 +356,7 @@ function createPage() {
       h("button", { type: "button", class: "plain", id: "judge", "aria-expanded": "false", "aria-controls": "opinion", onclick: () => offerOpinion(Boolean(find("#opinion").hidden)) }, [t("replay.opinion")]),
     ]),
     h("aside", { id: "side" }, [
-      h("section", { id: "events", "aria-label": t("replay.events") }, [h("ol", { id: "rows" })]),
+      h("section", { id: "events", "aria-label": t("replay.events") }, [list.fold, h("ol", { id: "rows" })]),
       h("section", { id: "opinion", hidden: "", "aria-labelledby": "opinion-title" }, panel("opinion", () => offerOpinion(false))),
       h("section", { id: "why", hidden: "", "aria-labelledby": "why-title" }, panel("why", () => toggle(false))),
       h("section", { id: "way", hidden: "", "aria-labelledby": "way-title" }, panel("way", () => follow(""))),

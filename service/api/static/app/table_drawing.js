@@ -17,10 +17,9 @@ import { more, offerRules, showCards } from "./table_menu.js";
 import { changed, game, over, pictured, players, root, voice } from "./table_state.js";
 import { act, askWhy, attempt, catchUp, deal, inviteFriends, isUrgent, pause, queue } from "./table_transport.js";
 import { markTurns, plainTitle, setTitle } from "./title.js";
+import { logRows } from "./turns.js";
 
 const DOUBLE = 400; // milliseconds between two presses on a card that play it
-const LOGGED = 80; // number of the newest events that the log shows
-const SHUFFLING = new Set(["entropy_committed", "entropy_revealed", "deck_committed"]); // the replay shows these, the log does not
 
 /** @typedef {import("./api.js").Problem} Problem */
 
@@ -262,20 +261,20 @@ async function shareHand() {
   if (await share(address, plainTitle())) announce((find("[data-key=share]").textContent = t("wait.copied")));
 }
 
+/** Show the log; the reader's place in it stays. */
 function showLog() {
-  const shown = game.events.filter(({ seq, type }) => seq < game.shown.version && !SHUFFLING.has(type)).slice(-LOGGED).reverse();
+  const log = find("#log");
+  if (!log.firstChild) {
+    const setUp = h("details", { class: "setup" }, [h("summary", null, [t("log.setup")]), h("ol", { reversed: "" })]);
+    const turns = h("div", { class: "turns", tabindex: 0, role: "group", "aria-label": t("table.log") }, [h("ol", { reversed: "" }), setUp]);
+    log.append(h("details", null, [h("summary", null, [t("table.log")]), turns]));
+  }
+  if (round()) find("#log details").setAttribute("open", "");
   const fresh = ownSeat(game.view) ? game.lastMove : Infinity;
-  const names = game.view.seats.map(seatName);
-  const open = round() || document.querySelector("#log details")?.hasAttribute("open");
-  replace(
-    find("#log"),
-    h("details", { open: open || null }, [
-      h("summary", { "data-key": "log" }, [t("table.log")]),
-      h("ol", { reversed: "", tabindex: 0, "aria-label": t("table.log"), "data-key": "captions" }, shown.map((event) =>
-        h("li", { class: event.seq >= fresh ? "fresh" : "", value: event.seq }, marked(caption(event, voice()), names)),
-      )),
-    ]),
-  );
+  const rows = logRows(seenEvents(), { view: game.view, players: players(), fresh, voice });
+  const [, setUp] = log.querySelectorAll("details");
+  setUp.hidden = !rows[1].length;
+  log.querySelectorAll("ol").forEach((list, at) => replace(list, rows[at]));
 }
 
 function showNotices() {
