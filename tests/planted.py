@@ -3,11 +3,14 @@ Planted faults: a fixed list of single mutations, each run against the tests tha
 
     python -m tests.planted write               draw the list again, for a changed seed or code
     python -m tests.planted run [--share 4]     plant each, or every fourth, and print what survives
+    python -m tests.planted run --survivors     plant those whose newest result is `survived`
+    python -m tests.planted run --store NAME    also keep each result in the list, under this name
 
 The list is `tests/planted.json`. A mutation names the line that it changes, not only its number, so
 that it stays the same while other lines move; one whose line is gone is counted as such. The run
 changes a copy of the checkout. `killed` means that a test failed, `survived` that all of them
-passed; a mutation that changes nothing that anybody can see has its reason in `equivalent`.
+passed, first those near the module, then those of the folders of its kind; a mutation that changes
+nothing that anybody can see has its reason in `equivalent`.
 """
 
 from __future__ import annotations
@@ -23,18 +26,28 @@ import subprocess
 import sys
 import tempfile
 from collections import Counter
-from collections.abc import Iterator
-from dataclasses import asdict, dataclass
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
 LIST = Path(__file__).with_suffix(".json")
 SEED, NUMBER = 61, 240
-SECONDS = 120
-"""After which a run of tests counts as failed: a mutation can make a loop endless."""
+SECONDS = 600
+"""After which a run of tests has the result `endless`: a mutation can make a loop endless."""
 
 MOST_FILES = 12
 """Files of tests that one mutation is run against: those that name its module, nearest first."""
+
+_NOTHING_COLLECTED = 5
+"""Exit status of pytest without a test, which kills nothing."""
+
+FOLDERS = {
+    ".py": ("tests/unit", "tests/contract", "tests/integration/api", "tests/integration/operator"),
+    ".sql": ("tests/unit/application", "tests/contract", "tests/integration"),
+    ".js": ("tests/web",),
+}
+"""Tests that run if those near a module passed, by the kind of its file."""
 
 SOURCES = (
     *("service/**/*.py", "schemas/**/*.py", "workers/**/*.py"),
@@ -65,13 +78,28 @@ CHANGES = (
 
 @dataclass(frozen=True, kw_only=True)
 class Planted:
-    """A line of a file, what it becomes, and why no test can notice that, if so."""
+    """
+    A line of a file, what it becomes, and why no test can notice that, if so.
+
+    `results` has what the tests of a revision did, the newest last.
+    """
 
     file: str
     line: int
     before: str
     after: str
     equivalent: str = ""
+    results: dict[str, str] = field(default_factory=dict)
+
+    @property
+    def place(self) -> tuple[str, int, str]:
+        """Return what no other mutation of the list has."""
+        return self.file, self.line, self.after
+
+    @property
+    def newest(self) -> str:
+        """Return the newest result, or nothing."""
+        return next(reversed(self.results.values()), "")
 
     def in_(self, text: str) -> str | None:
         """Return the text with this mutation, at the nearest equal line; None if it is gone."""
@@ -217,24 +245,38 @@ def outcome(one: Planted, root: Path) -> str:
     files = reaching(one, root)
     if mutated is None:
         return "gone"
-    if not files:
-        return "unreached"
     _write(file, mutated)
+    try:
+        near = _result_of(files, root)
+        return (
+            near
+            if near not in {"survived", "unreached"}
+            else _result_of(FOLDERS[file.suffix], root)
+        )
+    finally:
+        _write(file, text)
+
+
+def _result_of(tests: Sequence[str], root: Path) -> str:
+    if not tests:
+        return "unreached"
     words = ("-q", "-x", "-n", "0", "-p", "no:cacheprovider", "-m", "not scale and not long")
     try:
         done = subprocess.run(
-            [sys.executable, "-m", "pytest", *words, *files],
+            [sys.executable, "-m", "pytest", *words, *tests],
             cwd=root,
-            env={**os.environ, "PYTHONPYCACHEPREFIX": str(root / "bytecode")},
+            env={
+                **os.environ,
+                "PYTHONPATH": str(root),
+                "PYTHONPYCACHEPREFIX": str(root / "bytecode"),
+            },
             capture_output=True,
             timeout=SECONDS,
             check=False,
         )
     except subprocess.TimeoutExpired:
-        return "killed"
-    finally:
-        _write(file, text)
-    return "survived" if done.returncode == 0 else "killed"
+        return "endless"
+    return {0: "survived", _NOTHING_COLLECTED: "unreached"}.get(done.returncode, "killed")
 
 
 def _write(file: Path, text: str) -> None:
@@ -244,23 +286,32 @@ def _write(file: Path, text: str) -> None:
     os.utime(file, (modified, modified))
 
 
-def run(share: int, first: int, checkout: Path) -> Counter[str]:
-    """Run every mutation of a share of the list, print each, and return how many ended how."""
-    counts: Counter[str] = Counter()
+def run(chosen: Sequence[Planted], checkout: Path) -> Iterator[tuple[Planted, str]]:
+    """Plant each of some mutations, and return it with its result."""
     with tempfile.TemporaryDirectory() as name:
         root = Path(name) / "copy"
         left_out = shutil.ignore_patterns(".git", ".venv", "__pycache__", ".hypothesis")
         shutil.copytree(checkout, root, ignore=left_out)
-        for one in listed()[first::share]:
-            result = "equivalent" if one.equivalent else outcome(one, root)
-            counts[result] += 1
-            print(result, f"{one.file}:{one.line}", one.after.strip(), sep="\t", flush=True)
-    return counts
+        for one in chosen:
+            yield one, "equivalent" if one.equivalent else outcome(one, root)
 
 
 def listed() -> list[Planted]:
     """Return the mutations of the list."""
     return [Planted(**one) for one in json.loads(LIST.read_text("utf-8"))]
+
+
+def store(planted: Sequence[Planted]) -> None:
+    """Write the list."""
+    rows = [json.dumps(asdict(one)) for one in planted]
+    LIST.write_text("[\n" + ",\n".join(rows) + "\n]\n", "utf-8")
+
+
+def keep(one: Planted, name: str, result: str) -> None:
+    """Add a result to the list; runs of other shares may add theirs meanwhile."""
+    others = listed()
+    changed = replace(one, results={**one.results, name: result})
+    store([changed if other.place == one.place else other for other in others])
 
 
 def main() -> None:
@@ -269,13 +320,23 @@ def main() -> None:
     parser.add_argument("what", choices=("write", "run"))
     parser.add_argument("--share", type=int, default=1, help="run every nth mutation only")
     parser.add_argument("--first", type=int, default=0, help="the first of these")
+    parser.add_argument("--survivors", action="store_true", help="those that survived the last run")
+    parser.add_argument(
+        "--store", metavar="NAME", help="keep the results in the list, by this name"
+    )
     parser.add_argument("--checkout", type=Path, default=ROOT, help="the tests of another version")
     words = parser.parse_args()
     if words.what == "write":
-        rows = [json.dumps(asdict(one)) for one in drawn(SEED, NUMBER)]
-        LIST.write_text("[\n" + ",\n".join(rows) + "\n]\n", "utf-8")
+        store(drawn(SEED, NUMBER))
         return
-    print(dict(run(words.share, words.first, words.checkout)))
+    chosen = [one for one in listed() if not words.survivors or one.newest == "survived"]
+    counts: Counter[str] = Counter()
+    for one, result in run(chosen[words.first :: words.share], words.checkout):
+        counts[result] += 1
+        print(result, f"{one.file}:{one.line}", one.after.strip(), sep="\t", flush=True)
+        if words.store and result != "equivalent":
+            keep(one, words.store, result)
+    print(dict(counts))
 
 
 if __name__ == "__main__":
