@@ -45,6 +45,7 @@ def test_a_body_that_is_not_json_is_malformed(world: World, raw: bytes) -> None:
         ({"name": "x" * 41}, "/name"),
         ({"name": "a\u0007b"}, "/name"),
         ({"name": "a\u0000b"}, "/name"),
+        ({"name": "Ada", "more": {"a/b": ["", "\u0000"]}}, "/more/a~1b/1"),
         ({"name": "Ada", "nmae": 1}, "/nmae"),
         ({"name": "Ada", "a/b": 1}, "/a~1b"),
         ([], ""),
@@ -78,6 +79,20 @@ def test_pointers_reach_into_lists_and_objects(ada: Person) -> None:
 def test_only_json_integers_are_accepted_as_whole_numbers(ada: Person, number: Any) -> None:
     body = {"ruleset": "shithead", "seats": ["me", {"bot": "lowest"}], "turn_limit": number}
     assert problem_of(ada.post("/v1/tables", body)) in ("invalid-body", "malformed")
+
+
+@pytest.mark.parametrize(
+    ("number", "problem"),
+    [
+        *((-(2**53) + 1, "invalid-body"), (2**53 - 1, "invalid-body")),
+        *((-(2**53), "malformed"), (2**53, "malformed"), (10**17, "malformed")),
+    ],
+)
+def test_a_number_is_malformed_if_json_readers_would_round_it(
+    ada: Person, number: int, problem: str
+) -> None:
+    body = {"ruleset": "shithead", "seats": ["me", {"bot": "lowest"}], "turn_limit": number}
+    assert problem_of(ada.post("/v1/tables", body)) == problem
 
 
 @pytest.mark.parametrize("content_type", ["text/plain", "application/x-www-form-urlencoded", ""])
@@ -177,11 +192,14 @@ def test_an_unknown_token_is_refused_also_where_none_is_needed(world: World, val
 
 
 @pytest.mark.attack("ERROR_TEXTS", "a fault of the service provoked", check="the form of faults")
+@pytest.mark.parametrize(
+    "error", [RuntimeError("password=hunter2"), OSError(5, "password=hunter2")], ids=str
+)
 def test_an_internal_error_reveals_no_details(
-    world: World, monkeypatch: pytest.MonkeyPatch
+    world: World, monkeypatch: pytest.MonkeyPatch, error: Exception
 ) -> None:
     def broken(*_args: Any) -> None:
-        raise RuntimeError("password=hunter2")
+        raise error
 
     monkeypatch.setattr(type(world.services.players), "public", broken)
     answer = world.get(f"/v1/players/{UNKNOWN}")

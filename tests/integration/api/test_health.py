@@ -67,4 +67,4 @@ def test_without_free_file_descriptors_a_request_is_answered_with_retry_later(
     monkeypatch.setattr("service.application.rulesets.RulesetPages.page", fails)
     answer = world.get("/v1/rulesets")
     assert (answer.status_code, problem_of(answer)) == (503, "unavailable")
-    assert answer.headers["Retry-After"]
+    assert answer.headers["Retry-After"] == "2"

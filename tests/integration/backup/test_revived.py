@@ -307,6 +307,23 @@ def test_a_restore_reports_whether_the_backup_is_authentic(
     world.services.close()
 
 
+def test_a_signature_with_other_characters_between_its_own_is_refused(
+    world: World, database_url: str, empty_database_url: str, keys: Path, tmp_path: Path, run: Run
+) -> None:
+    make_backup(run, database_url, keys, tmp_path / "b")
+
+    def spoil(files: dict[str, bytes]) -> None:
+        signed = json.loads(files["manifest.sig"])
+        files["manifest.sig"] = json.dumps({**signed, "key": f"*{signed['key']}"}).encode()
+
+    rewritten(tmp_path / "b", spoil)
+    words = ("restore", tmp_path / "b", "--database-url", empty_database_url, "--key-file", keys)
+    status, out, err = run(*words)
+    assert status == 1
+    assert "its manifest is not the one that was signed" in out + err
+    world.services.close()
+
+
 def test_a_key_retired_since_still_authenticates_a_backup(
     world: World, database_url: str, empty_database_url: str, keys: Path, tmp_path: Path, run: Run
 ) -> None:

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from itertools import count
 from pathlib import Path
 
+import psycopg
 import pytest
 
 from service.backup.backup import BackupError, Corrections, continue_from, restore
@@ -149,6 +150,9 @@ def test_a_recovered_log_continues_from_the_newest_checkpoint(stored_games: Stor
     newest = stored_games.checkpoint()
     for known in (None, early, newest):
         assert continue_from(stored_games.url, known, Corrections()) == newest
+    with psycopg.connect(stored_games.url) as connection:
+        tokens = connection.execute("SELECT count(*) FROM tokens").fetchone()
+    assert tokens != (0,), "what was not asked for ends no token"
 
 
 def test_a_recovered_log_that_does_not_continue_a_checkpoint_is_refused(

@@ -218,6 +218,15 @@ def test_greedy_burns_a_pile_by_completing_a_set() -> None:
     assert choice == Play(seat=0, cards=cards("8h"))
 
 
+LARGE = " ".join([*(rank + suit for rank in "JQA34569" for suit in "cdhs"), "7c"])
+
+
+@pytest.mark.parametrize(("pile", "card"), [("7c", "8h"), (LARGE, "Td")])
+def test_greedy_burns_a_large_pile_and_keeps_its_ten_for_it(pile: str, card: str) -> None:
+    choice = _choice("greedy", _playing("2c Td 8h Ks", pile), 0)
+    assert choice == Play(seat=0, cards=cards(card))
+
+
 def test_lowest_lays_all_it_has_of_its_lowest_rank() -> None:
     choice = _choice("lowest", _playing("9h 9s Kd 8c 8d", "7c"), 0)
     assert choice == Play(seat=0, cards=cards("8c 8d"))
