@@ -861,3 +861,92 @@ def test_a_bots_opinion_is_a_curve_with_the_largest_mistakes(visits: Visits) -> 
     mistake.click()
     wait_for_version(page, version)
     assert faults_of(page, besides=[FAR_ROWS]) == []
+
+
+ALIKE: dict[str, Any] = {
+    "decisions": 40,
+    "hands": 31,
+    "limited": False,
+    "choices": [
+        {
+            "choice": "pick_up",
+            "n": 30,
+            "share": {"of": 40, "share": 0.75, "low": 0.5981, "high": 0.8581},
+            "lost": {"of": 28, "share": 0.5, "low": 0.3264, "high": 0.6736},
+        },
+        {
+            "choice": "play 9 x2",
+            "n": 10,
+            "share": {"of": 40, "share": 0.25, "low": 0.1419, "high": 0.4019},
+            "lost": None,
+        },
+    ],
+    "items": [
+        {
+            "game": "7d1a54f0-8a3c-4bd1-8b3c-1c3f5a0c2f11",
+            "event": 42,
+            "kind": "play",
+            "rank": "9",
+            "count": 2,
+            "bot": None,
+        }
+    ],
+    "next": None,
+}
+
+
+def decisions_in_hand(service: Running, game: UUID, *, most: int) -> Iterator[Any]:
+    """Yield the decisions of a hand that were made with some open cards, `most` at most."""
+    seq = 1
+    length = api(service, f"/v1/games/{game}")["version"]
+    while seq < length:
+        found = api(service, f"/v1/games/{game}/audit/moves/{seq}")
+        if found["saw"] and found["saw"]["status"] == "playing" and found["did"]:
+            hand = found["saw"]["seats"][found["seat"]]["hand"]["cards"]
+            if hand and len(hand) <= most:
+                yield found
+        seq = found["last"] + 1
+
+
+def test_positions_like_one_stand_beside_a_bots_opinion(visits: Visits, service: Running) -> None:
+    """Same ruleset, demand and cards by rank; the panel says that likeness is no evidence."""
+    decision = next(decisions_in_hand(service, LEEDS.game, most=5))
+    saw = decision["saw"]
+    page = visits.open(f"/replay/{LEEDS.game}?event={decision['first']}&why=1")
+    asked = list[str]()
+
+    def found(route: Route) -> None:
+        asked.append(route.request.url)
+        route.fulfill(json=ALIKE)
+
+    page.route("**/v1/decisions?*", found)
+    place = page.locator("#alike")
+    place.wait_for()
+    assert asked == [], "only on request"
+    place.locator("summary").click()
+    expect(place.locator("tbody tr").first).to_contain_text("75%")
+    [query] = [parse_qs(urlsplit(url).query) for url in asked]
+    ranks = [card[0] for card in saw["seats"][decision["seat"]]["hand"]["cards"]]
+    assert sorted(query.pop("cards")[0].split(",")) == sorted(ranks)
+    rank = saw["demand"]["rank"]
+    assert query == {
+        "ruleset": ["leeds"],
+        "phase": ["hand"],
+        "demand": [saw["demand"]["kind"]],
+        **({"asked": [rank]} if rank else {}),
+        "limit": ["10"],
+    }
+    assert (
+        Client(port=service.port).get(asked[0].partition("/v1")[2].join(["/v1", ""]))["items"] == []
+    )
+    expect(place).to_contain_text("no evidence by itself")
+    expect(place).to_contain_text("40 decisions, hands: 31")
+    chances = place.locator("tbody td:last-child").all_inner_texts()
+    assert any(text.endswith("%") for text in chances), "the bot's opinion"
+    link = place.locator("li a")
+    expect(link).to_have_text("9 × 2, event 42")
+    expect(link).to_have_attribute("href", f"/replay/{ALIKE['items'][0]['game']}?event=42&why=1")
+    assert faults_of(page, besides=[FAR_ROWS]) == []
+    again = f"/replay/{LEEDS.game}?event={decision['first']}&why=1&alike=1"
+    page.goto(again)
+    expect(page.locator("#alike tbody tr").first).to_contain_text("75%")

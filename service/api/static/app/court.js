@@ -312,6 +312,7 @@ function show(dispute) {
     h("p", { class: "lead" }, [
       court.event ? t("court.says", { who: by, event: caption(court.event, { who }) }) : t("court.says.pair", { who: by, accused, partner }), " ",
       h("a", { href: `/replay/${dispute.game}${court.event ? `?event=${court.event.seq}` : ""}` }, [t("court.replay")]),
+      court.event ? [" · ", h("a", { href: `/replay/${dispute.game}?event=${court.event.seq}&why=1&alike=1` }, [t("court.alike")])] : null,
     ]),
     todo(dispute), ruling(dispute), findings(dispute), sparing(dispute, who), statements(dispute), receipts(dispute), panel(dispute),
     h("details", { class: "facts" }, [

@@ -49,6 +49,7 @@ const page = {
   /** @type {string | null} */ card: null,
   /** @type {Api["Custody"] | null} */ custody: null,
   /** Whether the decision is shown. */ why: false,
+  /** Whether positions like its own are shown. */ alike: false,
   /** Whether statements of the rules are shown with all their lines. */ whole: false,
   /** Whether the knowledge of a seat is shown beside its decision. */ knows: false,
   /** @type {import("./timeline.js").Figures | null} */ figures: null,
@@ -161,6 +162,7 @@ async function open() {
   createPage();
   if (requested && requested !== page.as) showNotice(t("replay.sealed"));
   page.why = query.has("why");
+  page.alike = query.has("alike");
   if (page.why) awaited.add("why");
   show();
   const card = query.get("card");
@@ -264,6 +266,39 @@ function knowledgeOf(version, seat) {
     }, report);
   }
   return knowledge.get(key);
+}
+
+/** The panels of positions like those of decisions, by their first event; null while one is being fetched. @type {Map<number, any[] | null>} */
+const alikes = new Map();
+
+/** @param {Api["Decision"]} decision */
+async function fetchAlike(decision) {
+  alikes.set(decision.first, null);
+  try {
+    const { alikeOf, alikePanel } = await loaded(import("./alike.js"));
+    alikes.set(decision.first, alikePanel(await alikeOf(id, decision), decision));
+  } catch (problem) {
+    alikes.delete(decision.first);
+    page.alike = false; // the next press asks again
+    report(problem);
+  }
+  panels();
+}
+
+/** Positions like that of a decision, after the end; fetched when the reader opens them. @param {Api["Decision"]} decision */
+function alike(decision) {
+  if (!over() || !decision.saw || !decision.did || decision.saw.status !== "playing") return null;
+  const { first } = decision;
+  if (page.alike && !alikes.has(first)) void fetchAlike(decision);
+  const toggled = (/** @type {any} */ { target }) => {
+    if (target.open === page.alike) return;
+    page.alike = target.open;
+    panels();
+  };
+  return h("details", { id: "alike", open: page.alike || null, ontoggle: toggled }, [
+    h("summary", { "data-key": "alike" }, [t("alike.title")]),
+    ...(page.alike ? (alikes.get(first) ?? [h("progress", { "aria-label": t("state.loading") })]) : []),
+  ]);
 }
 
 /** @param {string} code of a card; "" to follow none */
@@ -591,7 +626,7 @@ function panels() {
   find("#way").hidden = !page.card || awaited.has("way");
   if (page.why && decision) {
     find("#why-title").textContent = decision.seat === null ? t("replay.decision") : t("replay.decision.of", { who: name(decision.seat) });
-    replace(find("#why-body"), ...decisionPanel(decision, panelContext()), notes.panel(seq));
+    replace(find("#why-body"), ...decisionPanel(decision, panelContext()), alike(decision), notes.panel(seq));
   }
   find("#why").setAttribute("aria-busy", String(page.why && !decision));
   if (!page.card) return;
