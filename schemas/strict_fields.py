@@ -279,12 +279,14 @@ class Chosen(fields.String):
         super().__init__(validate=validate.OneOf(words), **more)
 
 
+_UUID = "[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}"
+
+
 class Ids(fields.Field[tuple[UUID, ...]]):
     """Ids in a query, separated by commas; error messages state what they name."""
 
     def __init__(self, most: int, kind: str, *, metadata: dict[str, Any], **more: Any) -> None:
-        one = "[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}"
-        shown = {"type": "string", "pattern": f"^{one}(,{one}){{0,{most - 1}}}$"}
+        shown = {"type": "string", "pattern": f"^{_UUID}(,{_UUID}){{0,{most - 1}}}$"}
         super().__init__(metadata={**shown, **metadata}, **more)
         self._most = most
         self._kind = kind
@@ -293,10 +295,9 @@ class Ids(fields.Field[tuple[UUID, ...]]):
         parts = value.split(",") if isinstance(value, str) else []
         if not 1 <= len(parts) <= self._most:
             raise ValidationError(f"is not 1 to {self._most} ids of {self._kind}")
-        try:
-            return tuple(dict.fromkeys(UUID(part) for part in parts))
-        except ValueError:
-            raise ValidationError(f"is not a list of ids of {self._kind}") from None
+        if not all(re.fullmatch(_UUID, part) for part in parts):  # UUID() accepts other forms too
+            raise ValidationError(f"is not a list of ids of {self._kind}")
+        return tuple(dict.fromkeys(UUID(part) for part in parts))
 
 
 class PatternString(fields.String):

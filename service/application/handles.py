@@ -25,8 +25,8 @@ from service.store.handles import ListedPlayer
 CHANGED_EVERY: Final = timedelta(seconds=QUOTAS[QuotaKind.HANDLES].seconds or 0)
 """Time after a choice before the player may choose another handle."""
 
-_ALIKE: Final = str.maketrans("01258i", "olzsbl", "-")
-"""Characters that a reader confuses, each with one that stands for both; hyphens are left out."""
+_ALIKE: Final = str.maketrans("01258i", "olzsbl")
+"""Characters that a reader confuses, each with one that stands for both."""
 
 _ALIKE_IN_PAIRS: Final = (("rn", "m"), ("vv", "w"))
 
@@ -43,9 +43,10 @@ def skeleton(handle: str) -> str:
 
     >>> skeleton("b0b"), skeleton("bob"), skeleton("8o-b")
     ('bob', 'bob', 'bob')
-    >>> skeleton("Bernd".lower()) == skeleton("bemd")
-    True
+    >>> skeleton("bernd"), skeleton("ber-nd")
+    ('bemd', 'bemd')
     """
+    handle = handle.replace("-", "")  # first, because a hyphen may part a pair
     for pair, one in _ALIKE_IN_PAIRS:
         handle = handle.replace(pair, one)
     return handle.translate(_ALIKE)

@@ -263,12 +263,13 @@ class Tables:
         """
         Raise Refusal `forbidden` if the table was opened for another player, who has not come.
 
-        Once it was declined or has expired, nobody sits down: the table is being closed.
+        A declined or expired challenge admits no player: its table is being closed.
         """
         kept = self.directory.challenge(identity)
         if kept is None or kept.status in (ChallengeStatus.ACCEPTED, ChallengeStatus.WITHDRAWN):
             return
-        if kept.player != player or kept.status is not ChallengeStatus.OPEN:
+        status = kept.at(self.changes.world.now()).status
+        if kept.player != player or status is not ChallengeStatus.OPEN:
             raise Refusal("forbidden", said("request.seat_kept"))
 
     def _check_admitted(self, table: Table, player: RegisteredPlayer) -> None:

@@ -253,7 +253,7 @@ def test_open_challenges_are_bounded(world: World, ada: Person, bob: Person) -> 
 def test_a_challenge_expires_after_a_day_and_its_table_is_closed(
     world: World, ada: Person, bob: Person
 ) -> None:
-    path = challenged(ada, bob)
+    path = challenged(ada, bob, visibility="public")
     kept = challenged(bob, ada)
     assert ada.post(f"{kept}/accept").status_code == 201
     assert sweep(world) == 0
@@ -261,6 +261,7 @@ def test_a_challenge_expires_after_a_day_and_its_table_is_closed(
         assert (status(ada, path), listed(bob, "received")) == ("expired", [])
         assert notices(bob, "challenged") == []
         assert problem_of(bob.post(f"{path}/accept")) == "challenge-over"
+        assert problem_of(bob.post(f"{table_of(path)}/seats")) == "forbidden"
         assert sweep(world) == 1
         assert sweep(world) == 0
     assert status(bob, path) == "expired"

@@ -117,6 +117,12 @@ def test_several_players_are_read_in_one_call(world: World, ada: Person, bob: Pe
         assert problem_of(world.get(f"/v1/players{query}")) == "malformed", query
 
 
+@pytest.mark.parametrize("form", ["urn:uuid:{}", "%7B{}%7D", "{}%0A"])
+def test_ids_have_one_form(world: World, ada: Person, form: str) -> None:
+    for one in (form.format(ada.id), ada.id.replace("-", "")):
+        assert problem_of(world.get(f"/v1/players?ids={one}")) == "malformed", one
+
+
 def test_an_erased_handle_is_found_by_nobody_and_kept_from_others(
     ada: Person, bob: Person, database_url: str
 ) -> None:

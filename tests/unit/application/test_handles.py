@@ -18,7 +18,7 @@ from service.application.handles import is_reserved, skeleton
             ("bernd", "bemd"),
             ("willy", "vvilly"),
         ],
-        *[("ada-l", "adal"), ("a-da-l", "ada-l")],
+        *[("ada-l", "adal"), ("a-da-l", "ada-l"), ("ber-nd", "bernd"), ("v-villy", "willy")],
     ],
 )
 def test_look_alikes_share_a_form(one: str, other: str) -> None:
@@ -32,7 +32,9 @@ def test_other_handles_do_not(one: str, other: str) -> None:
     assert skeleton(one) != skeleton(other)
 
 
-@pytest.mark.parametrize("handle", ["operator", "0perator", "ad-min", "greedy", "gree-dy"])
+@pytest.mark.parametrize(
+    "handle", ["operator", "0perator", "ad-min", "v-vitness", "greedy", "gree-dy"]
+)
 def test_roles_and_bots_are_reserved_with_their_look_alikes(handle: str) -> None:
     assert is_reserved(handle)
 
