@@ -80,7 +80,6 @@ def test_a_file_that_is_missing_is_status_3(
         ("dump", "--month", "2026-11", "--data", "{}", "new"),
         ("monitor", "--log", "http://127.0.0.1:1", "--state", "{}", "--once"),
         ("witness", "--log", "http://127.0.0.1:1", "--key", "{}", "--state", "{}", "--once"),
-        ("play", "--home", "{}", "--auto", "lowest"),
     ],
     ids=" ".join,
 )
