@@ -16,10 +16,8 @@ from pathlib import Path
 
 ROOT = Path(__file__).parents[2]
 COPIED = ("service", "schemas", "sql", "ops", "tests", "workers", "pyproject.toml")
-COMPILED = (
-    *(f"service/search/{name}.py" for name in ("rules", "state", "playout", "flat", "tree")),
-    "service/bots/worlds.py",
-)
+_SEARCH = ("rules", "state", "playout", "flat", "tree", "intervals")
+COMPILED = (*(f"service/search/{name}.py" for name in _SEARCH), "service/bots/worlds.py")
 
 
 def main() -> None:

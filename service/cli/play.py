@@ -180,9 +180,10 @@ def _player(url: str, place: Place | None, options: dict[str, Any]) -> Player:
     Raises NoService for a new player if no seat at `place` is free.
     """
     files = PlayerFolder.at(options["home"].expanduser(), url)
-    player = Player(api=api_of(url, invite=options["invite"]), files=files)
     token_file = options["token_file"] or files.folder / "token"
-    if place is not None and not token_file.exists():
+    is_known = token_file.exists()  # a path that the system refuses is named before any call
+    player = Player(api=api_of(url, invite=options["invite"]), files=files)
+    if place is not None and not is_known:
         _refuse_stranger(player.api, place, token_file)
     player.entropy = options["entropy"] or ("commit" if options["keyed"] else "none")
     if options["keyed"]:
