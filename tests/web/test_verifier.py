@@ -41,6 +41,7 @@ from tests.acceptance.test_mutations import patterns
 from tests.attacks.catalogue import ATTACKS
 from tests.attacks.registry import Kind
 from tests.attacks.rule_attacks import swap_for_a_silent_seat
+from tests.conformance import leaving_cases
 from tests.examples import stride
 from tests.packed_again import never_accepted, packed, packed_again
 from tests.random_games import private_key
@@ -652,6 +653,21 @@ def by_check(findings: list[dict[str, Any]]) -> dict[str, dict[str, Any]]:
 
 def codes_of(finding: dict[str, Any]) -> list[str]:
     return [finding["code"], *(remark["code"] for remark in finding["remarks"])]
+
+
+def test_a_claimed_absence_is_named_as_the_word_of_the_server() -> None:
+    """No record shows an absence, so a check that passes states what it does not prove."""
+    claimed, agreed = "legality/claim-stand-in", "legality/agreed-end"
+    made = {one.name: one for one in leaving_cases.cases() if one.name in (claimed, agreed)}
+    inputs = [
+        Case(name=name, lines=tuple(made[name].input.splitlines())) for name in (claimed, agreed)
+    ]
+    of_claim, of_agreement = (
+        by_check(one["findings"])["legality"]["remarks"] for one in in_node(inputs)
+    )
+    [remark] = of_claim
+    assert (remark["code"], remark["values"]["seat"]) == ("legality.absent", 1)
+    assert of_agreement == []
 
 
 def test_the_range_of_each_check_ends_at_the_changed_event() -> None:

@@ -13,10 +13,16 @@ import { faultOfSettings, isNewer } from "./settings.js";
 /** @type {WeakMap<Log, Promise<Judgement>>} */
 const judgements = new WeakMap();
 
-/** @param {Log} log */
-export async function checkLegality(log) {
+/**
+ * Judge every move, and name the last event of each seat that was claimed to be away.
+ *
+ * @param {Log} log @param {unknown} _bundle @param {unknown} _outside @param {import("./outside.js").Remark} remark
+ */
+export async function checkLegality(log, _bundle, _outside, remark) {
   const { found } = await judgementOf(log);
   if (found) throw new Failure(found.seq, `legality.${found.fault.code}`, { ...found.fault.values, cite: found.fault.cite ?? null });
+  const claims = log.events.filter(({ type }) => type === "absence_claimed");
+  for (const [seat, at] of new Map(claims.map(({ data, seq }) => [data.absent, seq]))) remark("legality.absent", { at, seat });
 }
 
 /** @param {Log} log */
