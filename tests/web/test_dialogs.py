@@ -91,3 +91,54 @@ def test_people_end_a_hand_or_claim_an_absence_from_the_menu_of_the_table(
     summary.click()
     page.get_by_role("button", name="Agree to end the hand").click()
     expect(page.locator("main")).to_contain_text("everybody agreed")
+
+
+def test_a_line_beside_the_actions_says_who_asks_to_end_the_hand(
+    visits: Visits, service: Running
+) -> None:
+    ada, bob = register(service.port, "Ada"), register(service.port, "Bob")
+    game = open_table([ada, bob], ruleset="leeds")
+    me = {"id": "", "name": "Ada", "token": ada.token, "recovery": None}
+    page = visits.open_as(me, f"/play/{game}", "phone")
+    own = page.locator("#own")
+    before = own.bounding_box()
+    mark = page.locator("#others .seat abbr", has_text="⚑")
+    page.locator("#say .now").wait_for()
+    expect(mark).to_have_count(0)
+    bob.post(f"/v1/games/{game}/moves", {"type": "agree_end"})
+    expect(own.locator(".hint")).to_contain_text("Bob would like to end the hand.")
+    expect(mark).to_have_attribute("title", "asks to end the hand")
+    assert own.bounding_box() == before, "the line takes the place of another"
+    assert faults_in_both_schemes(page) == []
+    own.get_by_role("button", name="Agree", exact=True).press("Enter")
+    expect(page.locator("main")).to_contain_text("everybody agreed")
+
+
+def test_a_line_beside_the_actions_says_who_is_away_and_offers_the_claims(
+    visits: Visits, service: Running
+) -> None:
+    """The page asks once a minute while nothing happens; the line goes with the absence."""
+    ada, bob = register(service.port, "Ada"), register(service.port, "Bob")
+    game = open_table([ada, bob], ruleset="leeds")
+    absent = [{"seat": 1, "away_seconds": 240, "claims": ["stand_in", "end"]}]
+    page = visits.visitor("phone").new_page()
+    page.clock.install()
+    page.route(
+        "**/absences",
+        lambda route: route.fulfill(json={"after_seconds": 180, "absent": absent}),
+    )
+    me = {"id": "", "name": "Ada", "token": ada.token, "recovery": None}
+    page = visits.open_as(me, f"/play/{game}", page=page)
+    page.locator("#say .now").wait_for()
+    page.clock.run_for(5_000)
+    line = page.locator("#own .hint")
+    expect(line).not_to_contain_text("away")
+    page.clock.run_for(61_000)
+    expect(line).to_contain_text("Bob has been away for 4 minutes.")
+    page.get_by_role("button", name="What now?").click()
+    dialog = page.get_by_role("dialog")
+    expect(dialog.get_by_role("button", name="Go on with a bot")).to_be_visible()
+    dialog.get_by_role("button", name="Close").click()
+    absent.clear()
+    page.clock.run_for(61_000)
+    expect(line).not_to_contain_text("away")

@@ -83,6 +83,7 @@ export function seatInWords(seat, scene) {
     up.length ? t("seat.up", { cards: listed(up.map(spelled)) }) : "",
     down ? t("seat.down", { n: down }) : "",
     view.status === "swapping" ? t(seat.ready ? "seat.ready" : "seat.unready") : "",
+    seat.agrees_end ? t("seat.agrees") : "",
   ]
     .filter(Boolean)
     .join(". ");
@@ -94,6 +95,7 @@ function badges(seat, scene, small) {
   if (scene.view.dealer === seat.seat) found.push(["D", t("seat.dealer")]);
   if (seat.kind === "bot" && small) found.push(["⚙", seat.bot ?? t("seat.bot"), "bot"]);
   if (seat.stand_in) found.push(["⚙!", t("seat.stand_in")]);
+  if (seat.agrees_end) found.push(["⚑", t("seat.agrees")]);
   if (seat.key) found.push(["✎", t("seat.key")]);
   const signs = found.map(([sign, name, more = ""]) => h("abbr", { class: `badge ${more}`, title: name }, [sign]));
   return scene.bag === seat.seat ? [h("abbr", { class: "bag", title: t("seat.bag") }, [mark()]), ...signs] : signs;

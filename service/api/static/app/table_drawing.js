@@ -13,7 +13,7 @@ import { isListed, ownSeat } from "./moves.js";
 import { actions, chosenMove, fitHand, hand, hint, listen, noChoice, orderOf, press, situation, slots } from "./own.js";
 import { sound } from "./sound.js";
 import { rehide } from "./stage.js";
-import { more, offerRules, showCards } from "./table_menu.js";
+import { askAway, more, offer, offerRules, showCards } from "./table_menu.js";
 import { changed, game, over, pictured, players, root, voice } from "./table_state.js";
 import { act, askWhy, attempt, catchUp, deal, inviteFriends, isUrgent, pause, queue } from "./table_transport.js";
 import { markTurns, plainTitle, setTitle } from "./title.js";
@@ -193,15 +193,16 @@ function ownStatus() {
   const moment = pictured();
   const text = over() ? "" : situation(moment);
   const said = over() || !own ? "" : hint(moment, failure(own.seat), sentence(game.shown, seenEvents()));
+  const offered = over() || !own || game.waiting || moment.isBehind ? null : offer();
   const clock = own && view.clock && game.shown.turn === view.as ? h("span", { class: "clock", "data-clock": "" }) : null;
-  const beside = clock && said && !game.waiting ? [clock, " "] : []; // a hint may stand in place of the sentence on the turn
+  const beside = clock && (said || offered) && !game.waiting ? [clock, " "] : []; // a hint may stand in place of the sentence on the turn
   return [
     h("p", { class: "now" }, [
       own ? h("strong", { class: "name", translate: "no" }, [seatName(own), text ? " · " : ""]) : null,
       text ? h("span", null, [text]) : null,
       beside.length ? null : clock,
     ]),
-    over() || !own ? null : h("p", { class: "hint", role: game.waiting ? "status" : null }, [...beside, said]),
+    over() || !own ? null : h("p", { class: `hint${offered ? " offered" : ""}`, role: game.waiting ? "status" : null }, [...beside, ...(offered ?? [said])]),
     refusal ? refusalBox(refusal) : null,
     h("div", { class: `buttons${over() || !own ? "" : " fixed"}` }, [
       ...(over() ? afterwards() : own || !moment.isBehind ? actions(moment, handlers) : []),
@@ -320,8 +321,9 @@ function timeLeft(left, reserveFrom) {
   return turn < left ? `${asClock(turn)} + ${asClock(left - turn)}` : asClock(left);
 }
 
-/** Show the time left, and that until the next hand. */
+/** Show the time left, and that until the next hand; ask now and then who is away. */
 export function tick() {
+  if (game.view) askAway();
   for (const place of document.querySelectorAll("[data-next]")) if (game.table?.next_deal_at) place.textContent = nextText(game.table);
   const deadline = game.view?.deadline;
   const left = deadline ? secondsTo(deadline) : null;

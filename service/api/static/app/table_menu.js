@@ -5,13 +5,15 @@ import { spread } from "./board.js";
 import { seatName } from "./captions.js";
 import { help } from "./coach.js";
 import { block, others } from "./company.js";
-import { download, find, h, showDialog } from "./dom.js";
-import { t } from "./i18n.js";
+import { announce, download, find, h, showDialog } from "./dom.js";
+import { listed, t } from "./i18n.js";
 import { ownSeat } from "./moves.js";
 import { receiptsOf } from "./receipts.js";
 import { showRules } from "./rules_sheet.js";
 import { changed, game, over } from "./table_state.js";
 import { act, attempt } from "./table_transport.js";
+
+const EACH = 60_000; // milliseconds between two questions on who is away
 
 /** Show "?" in the bar, which opens the rules in short. */
 export function offerRules() {
@@ -87,9 +89,47 @@ function leaving({ as, seats, clock, status }) {
   ];
 }
 
+/** The line on another player who asks to end the hand or is away, with what can be done; null if there is none. @returns {any[] | null} */
+export function offer() {
+  const { view, away } = game;
+  const asking = view.seats.filter((seat) => seat.seat !== view.as && seat.agrees_end);
+  const button = (/** @type {string} */ key, /** @type {() => void} */ act) =>
+    h("button", { class: "offer", "data-key": key, disabled: game.busy, onclick: act }, [t(key)]);
+  if (asking.length && !ownSeat(view)?.agrees_end) {
+    return [t("offer.end", { who: listed(asking.map(seatName)) }), " ", button("offer.agree", () => act({ type: "agree_end" }))];
+  }
+  const [absent] = away.state === stateOf(view) ? away.found : [];
+  return absent ? [absentFor(absent), " ", button("offer.absent", () => attempt(showAbsent))] : null;
+}
+
+const stateOf = (/** @type {Api["GameView"]} */ { id, version }) => `${id} ${version}`;
+
+/** Ask once a minute who is away, while a hand without a clock stays as it is and another person may be awaited. */
+export async function askAway() {
+  const { view } = game;
+  const now = performance.now();
+  if (game.away.state !== stateOf(view)) game.away = { state: stateOf(view), at: now, found: [] };
+  const { away } = game;
+  const isOffered = ownSeat(view) && !over() && leaving(view).some(([key]) => key === "act.absent");
+  if (now - away.at < EACH || !isOffered || document.hidden) return;
+  away.at = now;
+  /** @type {Api["Absences"] | null} */
+  const answer = await get(`/v1/games/${view.id}/absences`).catch(() => null); // the next minute asks again
+  const absent = answer?.absent ?? [];
+  if (away !== game.away) return;
+  if (absent.length && !away.found.length) announce(absent.map(absentFor).join(" "));
+  if (absent.length || away.found.length) {
+    away.found = absent;
+    changed();
+  }
+}
+
+/** @param {Api["Absences"]["absent"][number]} absent */
+const absentFor = ({ seat, away_seconds: away }) => t("absent.for", { name: seatName(game.view.seats[seat]), n: Math.round(away / 60) });
+
 /** Show who is away, and what can be done about it. */
 async function showAbsent() {
-  const { id, seats } = game.view;
+  const { id } = game.view;
   /** @type {Api["Absences"]} */
   const { absent, after_seconds: after } = await get(`/v1/games/${id}/absences`);
   const claim = (/** @type {number} */ seat, /** @type {"stand_in" | "end"} */ then) =>
@@ -100,9 +140,9 @@ async function showAbsent() {
   const dialog = h("dialog", { class: "panel", "aria-label": t("act.absent") }, [
     h("h2", null, [t("act.absent")]),
     absent.length ? null : h("p", null, [t("absent.nobody", { n: Math.round(after / 60) })]),
-    ...absent.flatMap(({ seat, away_seconds: away, claims }) => [
-      h("p", null, [t("absent.for", { name: seatName(seats[seat]), n: Math.round(away / 60) })]),
-      h("p", { class: "buttons" }, claims.map((then) => claim(seat, then))),
+    ...absent.flatMap((one) => [
+      h("p", null, [absentFor(one)]),
+      h("p", { class: "buttons" }, one.claims.map((then) => claim(one.seat, then))),
     ]),
     h("p", { class: "buttons" }, [h("button", { onclick: () => dialog.close() }, [t("close")])]),
   ]);

@@ -35,6 +35,7 @@ export const game = {
   announced: 0,
   /** @type {Problem | null} */ refusal: null,
   /** The last move, while it is not known whether the server played it. @type {{id: string, version: number, move: Api["Move"], view: Api["GameView"]} | null} */ unsure: null,
+  /** Who was away when the page last asked, at which state and time. @type {{state: string, at: number, found: Api["Absences"]["absent"]}} */ away: { state: "", at: 0, found: [] },
   /** The problem of the last call that no action of the reader caused; a later answer removes it. */ trouble: "",
   /** @type {string[]} */ warnings: [],
   /** The ratings of the hand's people before it, and after it once it is counted. @type {{before: import("./ending.js").Ratings | null, after: import("./ending.js").Ratings | null}} */
