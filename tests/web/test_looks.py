@@ -85,6 +85,28 @@ def test_nothing_moves_while_a_page_loads(visits: Visits) -> None:
             assert page.evaluate("shift") < MOST_SHIFT, (path, width)
 
 
+FELT: Final = """(one) => {
+    const { backgroundImage, boxShadow } = getComputedStyle(one);
+    return [backgroundImage.startsWith('url("data:image/svg'), boxShadow.includes("inset")];
+}"""
+
+
+def test_felt_has_noise_and_an_edge_and_no_page_requests_a_font_or_a_picture(
+    visits: Visits,
+) -> None:
+    """Decision 0124; the noise is in the style sheet."""
+    _, game = hand_of(visits, "lowest")
+    page = visits.page()
+    kinds: list[tuple[str, str]] = []
+    page.on("request", lambda request: kinds.append((request.resource_type, request.url)))
+    for path, felt in (("/", ".hero"), (f"/play/{game}", "#felt"), (f"/replay/{game}", "#felt")):
+        page.goto(path)
+        page.locator(felt).wait_for()
+        assert page.locator(felt).evaluate(FELT) == [True, True], path
+    assert [url for kind, url in kinds if kind == "font"] == []
+    assert [url for kind, url in kinds if kind == "image" and url.startswith("http")] == []
+
+
 SHOWN: Final = """() => {
     const found = [document.title];
     const walker = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT);
