@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Final
+
 from flask import Response
 
 from schemas.decisions import DecisionsQuery, DecisionsSchema
@@ -10,10 +12,16 @@ from service.api.conventions.caching import shared
 from service.api.conventions.paging import with_next
 from service.api.conventions.responses import json_response
 from service.api.operation import Call, Token, blueprint, operation
+from service.api.parsing import caller_address
 from service.application.decisions import DecisionSearch
-from service.application.quotas import Weight
+from service.application.errors import Refusal
+from service.application.quotas import Slots, Weight
 from service.audit.decisions import DecisionFilter
+from service.replay.sentences import said
 from service.store.decisions import DecisionRepository
+
+SEARCHES: Final = Slots("searches", 2, per_address=1)
+"""Searches at a time: one for frequent values in few decisions can take seconds."""
 
 decisions = blueprint("decisions", __name__, "Decisions of sealed public hands, by position.")
 
@@ -26,7 +34,7 @@ decisions = blueprint("decisions", __name__, "Decisions of sealed public hands, 
     answer=DecisionsSchema,
     token=Token.IGNORED,
     replica=True,
-    weight=Weight(calls=10),
+    weight=Weight(calls=40),
 )
 def list_decisions(call: Call) -> Response:
     """
@@ -42,5 +50,8 @@ def list_decisions(call: Call) -> Response:
     if query["player"] is not None:
         query["player"] = str(query["player"])
     search = DecisionSearch(decisions=DecisionRepository(services().directory.database))
-    found = search.find(DecisionFilter(**query), after=after, limit=limit)
+    with SEARCHES.slot(caller_address()) as free:
+        if not free:
+            raise Refusal("unavailable", said("request.searches_busy"), retry_after=1)
+        found = search.find(DecisionFilter(**query), after=after, limit=limit)
     return shared(with_next(json_response(found), found["next"]), seconds=10)

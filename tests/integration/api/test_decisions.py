@@ -12,6 +12,7 @@ from uuid import UUID
 import pytest
 
 from schemas.decisions import DEMANDS, KINDS, PHASES, SPECIAL, DecisionsSchema
+from service.api.decisions import SEARCHES
 from service.application import decisions
 from service.application.quotas import Slice
 from service.audit import decisions as audit
@@ -197,6 +198,14 @@ def test_a_condition_that_is_none_is_refused_before_anything_is_read(
     world: World, query: str
 ) -> None:
     assert problem_of(world.get(f"/v1/decisions?{query}")) == "malformed"
+
+
+def test_one_address_searches_once_at_a_time(world: World) -> None:
+    with SEARCHES.slot("127.0.0.1") as free:
+        assert free
+        answer = world.get("/v1/decisions")
+        assert (problem_of(answer), answer.headers["Retry-After"]) == ("unavailable", "1")
+    assert world.get("/v1/decisions").status_code == 200
 
 
 def test_the_values_of_conditions_are_those_of_decisions() -> None:
