@@ -50,13 +50,15 @@ def test_after_the_seal_seats_share_notes_and_outsiders_see_their_own_only(
     assert texts(eve, game) == ["hers"]
 
 
-def test_a_note_is_replaced_and_deleted(ada: Person, game: str) -> None:
+def test_a_note_is_replaced_and_deleted(ada: Person, bob: Person, game: str) -> None:
+    put(ada, game, 1, "stays")
+    put(bob, game, 2, "of another author")
     put(ada, game, 2, "first")
     put(ada, game, 2, "second")
-    assert texts(ada, game) == ["second"]
+    assert texts(ada, game) == ["stays", "second"]
     assert ada.call("DELETE", f"{game}/notes/2").status_code == 204
     assert problem_of(ada.call("DELETE", f"{game}/notes/2")) == "not-found"
-    assert texts(ada, game) == []
+    assert (texts(ada, game), texts(bob, game)) == (["stays"], ["of another author"])
 
 
 def test_a_note_stands_in_no_log_and_no_bundle(world: World, ada: Person, game: str) -> None:
