@@ -37,7 +37,6 @@ from service.store.decisions import (
     MOST_CARDS,
     NAMES,
     DecisionRepository,
-    _code,
     names_of,
     who_of,
 )
@@ -70,7 +69,7 @@ SELECT
         WHEN abs(hashint4(c.leaf * 8 + d.seat)) %% 3 > 0 THEN d.codes
         ELSE d.codes[1:1]
             || (%(base)s + floor(%(players)s * (c.chance / 1000.0) ^ 2))::integer
-            || d.codes[3:%(bot)s - 1] || %(person)s || d.codes[%(bot)s + 1:]
+            || d.codes[3:%(end)s - 1] || d.codes[%(end)s] / 2 * 2 || d.codes[%(end)s + 1:]
     END
 FROM
     decisions d,
@@ -110,11 +109,11 @@ def stored(owner: str, rows: int) -> tuple[int, DecisionFilter]:
     with psycopg.connect(owner, autocommit=True) as connection:
         connection.execute(PEOPLE.encode(), {"players": PLAYERS})
         values = {"base": NAMES + 500_000, "players": PLAYERS, "hands": hands}
-        codes = {"bot": _PLACES["is_bot"], "person": _code("is_bot", False)}
+        values["end"] = _PLACES["end"]  # its code is even for a person
         for copy in count(1):
             if total >= rows:
                 break
-            done = connection.execute(COPIED.encode(), {**values, **codes, "leaves": copy * hands})
+            done = connection.execute(COPIED.encode(), {**values, "leaves": copy * hands})
             total += done.rowcount
         connection.execute(LEAVES.encode(), [hands * copy])
         connection.execute("VACUUM ANALYZE decisions")

@@ -25,49 +25,79 @@ NAMES: Final = 1_000_000
 
 _RANGE: Final = 1000
 _RANKS: Final = ("", *RANKS, JOKER)
-_VALUES: Final[Mapping[str, Sequence[Any]]] = {
-    "phase": ("hand", "up", "down"),
-    "demand": tuple(one.value for one in Asks),
-    "asked": _RANKS,
-    "top": _RANKS,
-    "held": (),
-    "left": (),
-    "kind": get_args(Kind),
-    "count": (),
-    "had_other": (False, True),
-    "lost": (None, False, True),
-    "is_bot": (False, True),
-    "burned": (False, True),
-    "timed_out": (False, True),
-    "refused": (),
+_KINDS: Final = get_args(Kind)
+_DEMANDS: Final = tuple(one.value for one in Asks)
+_PHASES: Final = ("hand", "up", "down")
+_RESULTS: Final = (None, False, True)  # of `lost`
+
+_ASKED: Final = 20  # codes of a demand, by the rank that it names
+_HELD: Final = 300  # codes of a phase, by the cards in the hand
+
+_PLACES: Final = {
+    name: at
+    for at, name in enumerate(
+        ("ruleset", "who", "choice", "act", "asks", "top", "from", "left", "count", "end"), 1
+    )
 }
-"""The values of each range, whose number is their place; of a number it is the number itself."""
+"""
+Where the first codes of a decision are, from 1. `act` is the kind with `had_other`, `asks` the
+demand with its rank, `from` the phase with the cards in the hand, `end` the result with whether a
+bot decided: values that depend on one another are one code, because the planner takes codes for
+independent. What is rare follows, and the ranks of a play.
+"""
 
-_PLACES: Final = {name: at for at, name in enumerate(("ruleset", "who", "choice", *_VALUES), 1)}
-"""Where the first codes of a decision are, from 1; those of its cards and played ranks follow."""
-
-_BASES: Final = {name: _RANGE * at for at, name in enumerate((*_VALUES, "rank"), 1)}
+_RARE: Final = ("burned", "timed_out", "refused", "rank")
+_BASES: Final = {name: _RANGE * at for at, name in enumerate((*_PLACES, *_RARE), 1)}
 NOBODY: Final = NAMES
 """The number of a person without a name: the clock for an erased player."""
 
 
-def _code(name: str, value: object) -> int:
-    """Return the code of a value of a range; one of another service version is the last."""
-    values = _VALUES.get(name, _RANKS)
-    if isinstance(value, int) and not values:
-        return _BASES[name] + min(value, _RANGE - 1)
-    return _BASES[name] + values.index("" if value is None and values is _RANKS else value)
+def _act(kind: str, *, had_other: bool) -> int:
+    return _BASES["act"] + 2 * _KINDS.index(kind) + had_other
 
 
-def _value(name: str, codes: Sequence[int]) -> Any:
-    found, values = codes[_PLACES[name] - 1] - _BASES[name], _VALUES[name]
-    if not values:
-        return found
-    return values[found] or None if values is _RANKS else values[found]
+def _asks(demand: str, asked: str | None) -> int:
+    return _BASES["asks"] + _ASKED * _DEMANDS.index(demand) + _RANKS.index(asked or "")
 
 
-def _ranks(one: Decided) -> Sequence[str]:
-    return one.rank.split("+") if one.rank else ()
+def _from(phase: str, held: int) -> int:
+    return _BASES["from"] + _HELD * _PHASES.index(phase) + min(held, _HELD - 1)
+
+
+def _end(lost: bool | None, *, is_bot: bool) -> int:
+    return _BASES["end"] + 2 * _RESULTS.index(lost) + is_bot
+
+
+def _number(name: str, number: int) -> int:
+    return _BASES[name] + min(number, _RANGE - 1)
+
+
+def _rank(name: str, rank: str | None) -> int:
+    return _BASES[name] + _RANKS.index(rank or "")
+
+
+def _values(codes: Sequence[int]) -> dict[str, Any]:
+    """Return the values of a decision by their names in `Decided`."""
+    at = {name: codes[place - 1] - _BASES[name] for name, place in _PLACES.items()}
+    rare = {
+        name: [c - _BASES[name] for c in codes if c // _RANGE * _RANGE == _BASES[name]]
+        for name in ("burned", "timed_out", "refused")
+    }
+    return {
+        "phase": _PHASES[at["from"] // _HELD],
+        "demand": _DEMANDS[at["asks"] // _ASKED],
+        "asked": _RANKS[at["asks"] % _ASKED] or None,
+        "top": _RANKS[at["top"]] or None,
+        "held": at["from"] % _HELD,
+        "left": at["left"],
+        "kind": _KINDS[at["act"] // 2],
+        "count": at["count"],
+        "had_other": bool(at["act"] % 2),
+        "lost": _RESULTS[at["end"] // 2],
+        "burned": bool(rare["burned"]),
+        "timed_out": bool(rare["timed_out"]),
+        "refused": sum(rare["refused"]),
+    }
 
 
 def names_of(one: Decided, ruleset: str, who: str | None) -> dict[str, str]:
@@ -161,13 +191,15 @@ class DecisionRepository(Repository):
         found = dict(self._database.fetch("decision_numbers", list(names.values())))
         if len(found) < len(set(names.values())):
             return DecisionsFound()
-        codes = [*(NAMES + found[name] for name in names.values()), *_wanted_codes(wanted)]
-        places, least, greatest = _wanted_ranges(wanted)
+        wholes, groups = _wanted_codes(wanted)
+        codes = [*(NAMES + found[name] for name in names.values()), *wholes]
         took = (None, None) if wanted.took is None else _milliseconds(wanted.took)
         leaf, event = before or (2**31 - 1, 0)
+        ended, lost = (_end(one, is_bot=False) for one in (False, True))
         [(total, hands, chosen, page, named)] = self._database.fetch(
-            *("find_decisions", codes, places, least, greatest, *took, MOST, leaf, event, limit),
-            *(_PLACES["choice"], _PLACES["who"], _PLACES["lost"], _code("lost", True), NAMES),
+            *("find_decisions", codes, orjson.dumps(groups).decode(), *took, MOST),
+            *(leaf, event, limit, _PLACES["choice"], _PLACES["who"], _PLACES["end"]),
+            *(ended, lost, NAMES),
         )
         return DecisionsFound(
             total=total,
@@ -181,13 +213,20 @@ class DecisionRepository(Repository):
 
 
 def _codes(one: Decided, numbers: Mapping[str, int]) -> list[int]:
-    values = {name: getattr(one, name) for name in _VALUES if name != "is_bot"}
-    values["is_bot"] = one.bot is not None
     return [
         *(numbers["ruleset"], numbers.get("who", NOBODY), numbers["choice"]),
-        *(_code(name, values[name]) for name in _VALUES),
+        _act(one.kind, had_other=one.had_other),
+        _asks(one.demand, one.asked),
+        _rank("top", one.top),
+        _from(one.phase, one.held),
+        _number("left", one.left),
+        _number("count", one.count),
+        _end(one.lost, is_bot=one.bot is not None),
+        *([_BASES["burned"]] if one.burned else []),
+        *([_BASES["timed_out"]] if one.timed_out else []),
+        *([_number("refused", one.refused)] if one.refused else []),
         *([numbers["cards"]] if "cards" in numbers else []),
-        *(_code("rank", rank) for rank in _ranks(one)),
+        *(_rank("rank", rank) for rank in (one.rank or "").split("+") if rank),
     ]
 
 
@@ -203,29 +242,69 @@ def _wanted_names(wanted: DecisionFilter) -> dict[str, str]:
     return {of: name for of, name in found.items() if name}
 
 
-def _wanted_codes(wanted: DecisionFilter) -> list[int]:
-    exact = ("phase", "demand", "asked", "top", "count", "had_other", "lost")
-    found = [_code(name, v) for name in exact if (v := getattr(wanted, name)) is not None]
-    if wanted.bot == "none":
-        found.append(_code("is_bot", False))
-    if wanted.rank is not None:
-        found.append(_code("rank", wanted.rank))
-    if wanted.kind in get_args(Kind):
-        found.append(_code("kind", wanted.kind))
-    special = {"burn": "burned", "time_out": "timed_out"}.get(wanted.kind or "")
-    return [*found, *([_code(special, True)] if special else [])]
-
-
-def _wanted_ranges(wanted: DecisionFilter) -> tuple[list[int], list[int], list[int]]:
-    """Return the places of ranges, with the least and the greatest code of each."""
-    ranges = {"held": wanted.held, "left": wanted.left}
-    if wanted.kind == "refused":
-        ranges["refused"] = (1, _RANGE - 1)
-    found = [
-        (_PLACES[name], _code(name, low), _code(name, high))
-        for name, (low, high) in ((n, r) for n, r in ranges.items() if r is not None)
+def _wanted_codes(wanted: DecisionFilter) -> tuple[list[int], list[tuple[int, list[int]]]]:
+    """Return the codes of which all are wanted, and groups of which one is, each with its place."""
+    groups = [
+        _group("act", _acts(wanted)),
+        _group("asks", _demands(wanted)),
+        _group("from", _phases(wanted)),
+        _group("end", _ends(wanted)),
     ]
-    return [one[0] for one in found], [one[1] for one in found], [one[2] for one in found]
+    if wanted.left is not None:
+        low, high = (min(number, _RANGE - 1) for number in wanted.left)
+        groups.append(_group("left", [_number("left", n) for n in range(low, high + 1)]))
+    whole = [codes[0] for _, codes in groups if len(codes) == 1]
+    if wanted.top is not None:
+        whole.append(_rank("top", wanted.top))
+    if wanted.count is not None:
+        whole.append(_number("count", wanted.count))
+    if wanted.rank is not None:
+        whole.append(_rank("rank", wanted.rank))
+    if special := {"burn": "burned", "time_out": "timed_out"}.get(wanted.kind or ""):
+        whole.append(_BASES[special])
+    if wanted.kind == "refused":
+        groups.append((0, [_number("refused", n) for n in range(1, _RANGE)]))
+    return whole, [one for one in groups if len(one[1]) > 1]
+
+
+def _group(name: str, codes: list[int]) -> tuple[int, list[int]]:
+    return _PLACES[name], codes
+
+
+def _acts(wanted: DecisionFilter) -> list[int]:
+    kinds = [kind for kind in _KINDS if wanted.kind == kind] or _KINDS
+    others = (False, True) if wanted.had_other is None else (wanted.had_other,)
+    if len(kinds) > 1 and len(others) > 1:
+        return []
+    return [_act(kind, had_other=other) for kind in kinds for other in others]
+
+
+def _demands(wanted: DecisionFilter) -> list[int]:
+    if wanted.demand is None and wanted.asked is None:
+        return []
+    demands = _DEMANDS if wanted.demand is None else (wanted.demand,)
+    ranks = _RANKS if wanted.asked is None else (wanted.asked,)
+    return [_asks(demand, rank) for demand in demands for rank in ranks]
+
+
+def _phases(wanted: DecisionFilter) -> list[int]:
+    """Return the codes of the phase and the cards in the hand, of which others have none."""
+    if wanted.phase is None and wanted.held is None:
+        return []
+    low, high = (min(n, _HELD - 1) for n in wanted.held or (0, _HELD - 1))
+    found = []
+    for phase in _PHASES if wanted.phase is None else (wanted.phase,):
+        last = high if phase == "hand" else min(high, 0)
+        found += [_from(phase, held) for held in range(low, last + 1)]
+    return found or [_BASES["from"] - 1]  # what no decision has
+
+
+def _ends(wanted: DecisionFilter) -> list[int]:
+    if wanted.lost is None and wanted.bot != "none":
+        return []
+    results = _RESULTS if wanted.lost is None else (wanted.lost,)
+    bots = (False,) if wanted.bot == "none" else (False, True)
+    return [_end(lost, is_bot=is_bot) for lost in results for is_bot in bots]
 
 
 def _milliseconds(took: tuple[int, int]) -> tuple[int, int]:
@@ -246,5 +325,5 @@ def _stored(row: Mapping[str, Any], named: Mapping[str, str]) -> StoredDecision:
         ruleset=names[0].removeprefix("ruleset:"),
         choice=names[1].removeprefix("choice:"),
         milliseconds=row["took"],
-        values={name: _value(name, codes) for name in _VALUES if name != "is_bot"},
+        values=_values(codes),
     )

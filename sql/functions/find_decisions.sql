@@ -1,29 +1,29 @@
--- find_decisions: the newest decisions that have all of some codes, and are within some limits.
+-- find_decisions: the newest decisions that have all of some codes, and one of each of some groups.
 --
--- `places` are places in `codes`, each with the lowest and the highest code there; `quick` and `slow` are
--- limits of the time taken, null for none. The statement is put together, because a plan for all values
--- alike would read every decision for a rare position, or sort all for a frequent one.
+-- A group is a place in `codes` and the codes there of which one is wanted; at the place 0 it can be anywhere.
+-- `quick` and `slow` are limits of the time taken, null for none. The statement is put together, because a plan
+-- for all values alike would read every decision for a rare position, or sort all for a frequent one.
 CREATE OR REPLACE FUNCTION find_decisions(
-    wanted integer[], places integer[], lowest integer[], highest integer[],
-    quick integer, slow integer, most integer
+    wanted integer[], groups jsonb, quick integer, slow integer, most integer
 ) RETURNS SETOF decisions
 LANGUAGE plpgsql STABLE SET search_path = public, pg_temp
 AS $$
 DECLARE
     conditions  text := 'true';
-    at          integer;
+    place       integer;
+    one_of      integer[];
 BEGIN
     IF cardinality(wanted) > 0 THEN
         conditions := conditions || format(' AND d.codes @> %L::integer[]', wanted);
     END IF;
-    FOR at IN 1 .. cardinality(places) LOOP
-        conditions := conditions || format(
-            ' AND d.codes[%s] BETWEEN %s AND %s', places[at], lowest[at], highest[at]
-        );
-        IF highest[at] - lowest[at] < 8 THEN
-            conditions := conditions || format(
-                ' AND d.codes && %L::integer[]', ARRAY(SELECT generate_series(lowest[at], highest[at]))
-            );
+    FOR place, one_of IN
+        SELECT (g.value ->> 0)::integer, ARRAY(SELECT c::integer FROM jsonb_array_elements_text(g.value -> 1) c)
+        FROM jsonb_array_elements(groups) g
+    LOOP
+        IF place = 0 OR cardinality(one_of) <= 16 THEN
+            conditions := conditions || format(' AND d.codes && %L::integer[]', one_of);
+        ELSE
+            conditions := conditions || format(' AND d.codes[%s] = ANY (%L::integer[])', place, one_of);
         END IF;
     END LOOP;
     IF quick IS NOT NULL THEN

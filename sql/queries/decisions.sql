@@ -14,32 +14,30 @@ SELECT keep_decisions($1::bigint, $2::bigint, $3::jsonb)
 SELECT name, number FROM decision_names WHERE name = ANY ($1::text[])
 
 -- find_decisions: the newest decisions that meet conditions: how many, how often each was chosen, and a page.
--- $1 codes, $2 places of ranges with $3 least and $4 greatest code, $5 least and $6 greatest milliseconds or
--- null, $7 the most that are counted, $8 leaf and $9 event before which the page begins, $10 row limit of the page,
--- $11 place of the choice, $12 place of who decided, $13 place of the result, $14 the code of a lost hand, $15 the
+-- $1 codes, $2 groups of codes, $3 least and $4 greatest milliseconds or null, $5 the most that are counted,
+-- $6 leaf and $7 event before which the page begins, $8 row limit of the page, $9 place of the choice, $10 place of
+-- who decided, $11 place of the result, $12 the least code of a hand with a loser, $13 that of a lost hand, $14 the
 -- base of numbers of names
 WITH found AS MATERIALIZED (
-    SELECT * FROM find_decisions(
-        $1::integer[], $2::integer[], $3::integer[], $4::integer[], $5::integer, $6::integer, $7::integer
-    )
+    SELECT * FROM find_decisions($1::integer[], $2::jsonb, $3::integer, $4::integer, $5::integer)
 ),
 page AS (
     SELECT f.leaf, f.event, f.took, f.seat, f.codes, l.game_id, n.name, n.player_id
     FROM (
         SELECT * FROM found
-        WHERE (leaf, event) < ($8::bigint, $9::bigint)
+        WHERE (leaf, event) < ($6::bigint, $7::bigint)
         ORDER BY leaf DESC, event DESC
-        LIMIT $10::bigint
+        LIMIT $8::bigint
     ) f
     JOIN log_leaves l ON l.leaf_index = f.leaf
-    LEFT JOIN decision_names n ON n.number = f.codes[$12::integer] - $15::integer
+    LEFT JOIN decision_names n ON n.number = f.codes[$10::integer] - $14::integer
 ),
 chosen AS (
     SELECT
-        codes[$11::integer] - $15::integer AS number,
+        codes[$9::integer] - $14::integer AS number,
         count(*) AS n,
-        count(*) FILTER (WHERE codes[$13::integer] >= $14::integer - 1) AS ended,
-        count(*) FILTER (WHERE codes[$13::integer] = $14::integer) AS lost
+        count(*) FILTER (WHERE codes[$11::integer] >= $12::integer) AS ended,
+        count(*) FILTER (WHERE codes[$11::integer] >= $13::integer) AS lost
     FROM found
     GROUP BY 1
 )
@@ -58,5 +56,5 @@ SELECT
     (
         SELECT coalesce(jsonb_object_agg(d.number, d.name), '{}')
         FROM decision_names d
-        WHERE d.number IN (SELECT unnest(p.codes) - $15::integer FROM page p)
+        WHERE d.number IN (SELECT unnest(p.codes) - $14::integer FROM page p)
     )
