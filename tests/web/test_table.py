@@ -650,9 +650,10 @@ def test_what_to_do_next_is_not_cut_off(visits: Visits, size: tuple[int, int]) -
     page.get_by_role("button", name="Ready").wait_for()
     assert page.evaluate(CUT_TEXTS, "#say .now, #say .hint") == []
     # One evaluation, because the parts are drawn anew between two.
-    places = """() => [...document.querySelectorAll("#say, #say .more")]
+    places = """() => [...document.querySelectorAll("#say, #say [data-key=ready], #say .more")]
         .map((one) => one.getBoundingClientRect().toJSON())"""
-    place, menu = page.evaluate(places)
+    place, ready, menu = page.evaluate(places)
+    assert 0 < menu["x"] - ready["x"] - ready["width"] < 20, "no hole between the buttons"
     assert place["y"] < menu["y"] and menu["y"] + menu["height"] <= size[1]
     assert menu["width"] < 100, "no wider than its word"
 
