@@ -226,11 +226,11 @@ def test_the_way_of_a_card_that_comes_late_does_not_replace_that_of_the_next(
         page.locator("#follow").select_option(card)
     way = page.locator("#way li")
     way.first.wait_for()
-    shown = way.all_inner_texts()
+    shown = way.all_text_contents()
     with page.expect_response(f"**/audit/cards/{first}"):
         late[0].continue_()
     page.evaluate("() => new Promise((done) => setTimeout(done, 200))")
-    assert way.all_inner_texts() == shown
+    assert way.all_text_contents() == shown
 
 
 def test_a_move_is_explained(visits: Visits, service: Running) -> None:
