@@ -292,6 +292,8 @@ def run(chosen: Sequence[Planted], checkout: Path) -> Iterator[tuple[Planted, st
         root = Path(name) / "copy"
         left_out = shutil.ignore_patterns(".git", ".venv", "__pycache__", ".hypothesis")
         shutil.copytree(checkout, root, ignore=left_out)
+        for words in (("init", "-q"), ("add", ".")):  # some tests read which files are versioned
+            subprocess.run(["git", *words], cwd=root, check=True)
         for one in chosen:
             yield one, "equivalent" if one.equivalent else outcome(one, root)
 

@@ -203,6 +203,7 @@ def test_disputes_are_listed_by_state_with_those_whose_period_has_ended(stores: 
 
     def listed(state: str, now: datetime) -> list[UUID]:
         rows = stores.directory.list_disputes(viewer=None, state=state, now=now)
+        assert rows == stores.directory.list_own_disputes(ADA, state=state, now=now)
         return [row.id for row in rows.items]
 
     before = ends - timedelta(seconds=1)
@@ -211,6 +212,12 @@ def test_disputes_are_listed_by_state_with_those_whose_period_has_ended(stores: 
     assert listed("open", before) == []
     assert listed("open", ends) == [ruled], "its period has ended"
     assert set(listed("final", ends)) == {ruled, final}
+    for version, ended_at in ((1, None), (2, NOW)):
+        summary = {"status": "playing", "ended_at": ended_at}
+        more = append(game, b"{}", expected=version, after=stores.store, summary=summary)
+        assert listed("open", before) == [], "its findings are those of the end, or the hand runs"
+        stores.store.commit(Commit(appends=(more,)))
+    assert listed("open", before) == [ruled], "its findings are of a part of the hand"
 
 
 def close_dispute(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 
 import psycopg
@@ -74,20 +75,30 @@ def test_every_text_of_a_player_has_a_greatest_length(
         " WHERE c.table_schema = 'public' AND t.table_type = 'BASE TABLE'"
         " AND c.data_type IN ('text', 'bytea')"
     ).fetchall()
-    checks = dict[str, str]()
-    for table, text in owner.execute(
-        "SELECT conrelid::regclass::text, pg_get_constraintdef(oid) FROM pg_constraint"
+    texts = {one for one in found if one[0] not in PLACES and one[1] not in SHORT}
+    checks = owner.execute(
+        "SELECT conrelid::regclass::text, pg_get_expr(conbin, conrelid) FROM pg_constraint"
         " WHERE contype = 'c'"
-    ):
-        checks[table] = checks.get(table, "") + text
-    unchecked = {
-        f"{table}.{column}"
-        for table, column in found
-        if table not in PLACES
-        and column not in SHORT
-        and f"octet_length({column})" not in checks.get(table, "")
+    ).fetchall()
+    limits = {
+        (table, column): (check, int(limit))
+        for table, check in checks
+        for column, limit in re.findall(r"octet_length\((\w+)\) <?= (\d+)", check)
     }
-    assert unchecked == set()
+    assert texts <= limits.keys()
+    for (table, column), (check, limit) in limits.items():
+        assert not _refuses(owner, table, check, column, limit), (table, column)
+        assert _refuses(owner, table, check, column, limit + 1), (table, column)
+
+
+def _refuses(
+    owner: psycopg.Connection[tuple[str, ...]], table: str, check: str, column: str, length: int
+) -> bool:
+    """Return whether a check refuses a row that has one value alone, of a length in bytes."""
+    values = "jsonb_build_object(%s::text, repeat('x', %s))"
+    query = f"SELECT NOT ({check}) FROM jsonb_populate_record(NULL::{table}, {values})"
+    [(refused,)] = owner.execute(query.encode(), (column, length)).fetchall()
+    return bool(refused)
 
 
 def test_the_service_cannot_store_a_note_without_end(database_url: str) -> None:

@@ -312,6 +312,19 @@ def test_a_server_that_cannot_start_names_the_reason(
         server.start()
 
 
+def test_a_valkey_that_does_not_answer_is_killed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    server = EmbeddedValkey(tmp_path)
+    monkeypatch.setattr("service.local.servers._VALKEY_SECONDS", 0.2)
+    monkeypatch.setattr(server, "_command", lambda: ["/bin/sh", "-c", "echo loading; exec sleep 9"])
+    with pytest.raises(EmbeddedError, match=r"does not start(?s:.*)loading"):
+        server.start()
+    assert server.process is not None
+    assert server.process.poll() == -signal.SIGKILL
+    server.stop()
+
+
 def test_a_child_that_cannot_become_its_user_names_the_reason(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -423,6 +436,31 @@ def test_servers_end_with_their_parent_even_if_it_is_killed(
     assert all(_gone(pid) for pid in pids)
     EmbeddedPostgres(tmp_path).stop()  # removes the folders of sockets
     EmbeddedValkey(tmp_path).stop()
+
+
+def test_a_child_ends_with_its_program_where_the_kernel_sends_no_signal(tmp_path: Path) -> None:
+    """A shell waits for the end of the program, and does not end with it by Ctrl-C."""
+    script = (
+        "import sys, time; from pathlib import Path\n"
+        "from service.local.processes import start_child\n"
+        "sys.platform = 'darwin'\n"
+        "child = start_child(['sleep', '60'], log=Path(sys.argv[1]))\n"
+        "print(child.pid, flush=True)\n"
+        "time.sleep(60)\n"
+    )
+    program = subprocess.Popen(
+        [sys.executable, "-c", script, str(tmp_path / "log")],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
+        cwd=Path(__file__).resolve().parents[3],
+        start_new_session=True,
+    )
+    assert program.stdout is not None
+    pid = int(program.stdout.readline())
+    os.killpg(program.pid, signal.SIGINT)
+    program.wait()
+    program.stdout.close()
+    assert _gone(pid)
 
 
 def test_a_child_that_ignores_signals_is_killed_with_its_descendants(tmp_path: Path) -> None:

@@ -172,6 +172,18 @@ def test_a_note_of_another_tree_is_not_stored(store: PostgresLog) -> None:
     assert store.published() is None
 
 
+def test_only_a_signed_tree_is_cosigned(store: PostgresLog) -> None:
+    store.append(batch(0))
+    signed = Checkpoint(origin=SIGNER.name, size=1, root=store.head().root)
+    for size, cosigned in ((1, 0), (2, 0)):
+        store.keep_cosignature(size, "w", "line\n")
+        assert store.cosigned_size("w") == cosigned
+    store.sign(1, sign_checkpoint(signed, [SIGNER]))
+    for size, cosigned in ((2, 0), (1, 1)):
+        store.keep_cosignature(size, "w", "line\n")
+        assert store.cosigned_size("w") == cosigned
+
+
 def test_a_tree_with_changed_tiles_is_not_signed(
     database: Database, store: PostgresLog, database_url: str
 ) -> None:

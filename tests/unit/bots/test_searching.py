@@ -11,14 +11,15 @@ import pytest
 
 from schemas.moves import move_of
 from schemas.views import ViewFacts, view_json
+from service.bots import searching
 from service.bots.bot import View, bot_rng, with_settings
 from service.bots.registry import bots
 from service.bots.searching import EXPERT_BUDGET, opinion
-from service.bots.simple import greedy_move, rules_of
+from service.bots.simple import greedy_move, of_type, rules_of
 from service.bots.worlds import Worlds, choices, model_move, searchable
 from service.domain.cards import ordered_deck
 from service.domain.commands import Move
-from service.domain.events import Zone
+from service.domain.events import TableLaid, Zone
 from service.domain.evolve import fold
 from service.domain.game import Game, Status
 from service.domain.legal import legal_moves
@@ -27,6 +28,7 @@ from service.domain.view import seen_by
 from service.rulesets.catalogue import Definition, definition
 from service.rulesets.custom import RulesetRefused, custom_definition
 from service.rulesets.validation import cards_of
+from service.search.playout import PlayoutPolicy, opened
 from service.search.rules import RANK_COUNT, Rules
 from service.search.state import PLAY, State
 from service.search.tree import is_small, solved
@@ -128,6 +130,33 @@ def test_the_move_that_wins_is_found(
     view = view_of(_playing(hand, pile, other), 0)
     chosen = bots()[name].choose(view, view["moves"], random.Random(1))
     assert sorted(chosen["cards"]) == right
+
+
+def test_before_play_begins_in_a_world_every_seat_has_laid_out(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """A seat that has not laid out yet lays its strongest cards; one that has keeps its own."""
+    begun: list[State] = []
+
+    def recorded(state: State, policy: PlayoutPolicy) -> State:
+        begun.append(state.copy())
+        return opened(state, policy)
+
+    monkeypatch.setattr(searching, "opened", recorded)
+    played = play(rules("shithead-layout"), 3, 3)
+    first = next(at for at, event in enumerate(played.events) if isinstance(event, TableLaid))
+    for count in (first, first + 1):
+        game = fold(played.events[:count], played.deck)
+        seat = next(s for s in range(3) if of_type(view_of(game, s)["moves"], "lay"))
+        view = view_of(game, seat)
+        bots()["careful"].choose(view, view["moves"], random.Random(1))
+    assert begun
+    for state in begun:
+        sizes = [
+            sum(up >> at & state.rules.field for at in state.rules.shift[:RANK_COUNT])
+            for up in state.up
+        ]
+        assert (sizes, state.hand_size) == ([3, 3, 3], [3, 3, 3])
 
 
 def test_the_opinion_on_a_move_names_the_winning_move() -> None:

@@ -10,7 +10,7 @@ from uuid import UUID
 import pytest
 
 from service.client.hand import Hand
-from service.client.local_log import Contradicted
+from service.client.local_log import Contradicted, Share
 from service.client.player import Player
 from service.client.player_files import PlayerFolder
 from service.shx.chain import head
@@ -49,3 +49,25 @@ def test_a_server_that_rolls_back_is_reported(tmp_path: Path) -> None:
     again = Hand(Player(api=server, files=PlayerFolder(tmp_path)), GAME)
     with pytest.raises(Contradicted, match="has shown 30"):
         again.fetch_view()
+
+
+def test_a_program_that_sent_entropy_also_makes_the_moves_that_follow(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The entropy of the last seat deals the hand."""
+    server: Any = Server()
+    hand = Hand(Player(api=server, files=PlayerFolder(tmp_path)), GAME)
+    done: list[Any] = []
+
+    def view() -> dict[str, Any]:
+        setup = None if done else [{"state": "waiting"}]
+        moves = [{"type": "ready"}] if len(done) == 1 else []
+        return {"status": "shuffling", "setup": setup, "moves": moves}
+
+    share = Share(seat=0, key=None, entropy="value", value=b"secret")
+    monkeypatch.setattr(hand, "fetch_view", view)
+    monkeypatch.setattr(hand, "_share", lambda: share)
+    monkeypatch.setattr(hand, "_send_entropy", done.append)
+    monkeypatch.setattr(hand, "move", lambda _, move: done.append(move))
+    hand.act(lambda view: view["moves"][0])
+    assert done == [{"value": b"secret".hex()}, {"type": "ready"}]

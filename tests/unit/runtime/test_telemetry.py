@@ -94,8 +94,10 @@ for number in itertools.count():
         time.sleep(0.002)
         if os.path.exists(sys.argv[1]):
             break
+log.info("last", by="parent" if child else "child", number=number + 1)
 if child:
     os.waitpid(child, 0)
+os._exit(0)
 """
 
 ROTATIONS = 20
@@ -103,7 +105,11 @@ ROTATIONS = 20
 
 @pytest.mark.heavy
 def test_rotation_under_load_loses_no_line(tmp_path: Path) -> None:
-    """Each line has a number of its process; after many rotations none is missing."""
+    """
+    Each line has a number of its process; after many rotations none is missing.
+
+    The processes end without writing what is buffered, as a killed one does.
+    """
     log, stop = tmp_path / "API.log", tmp_path / "stop"
     words = [sys.executable, "-c", NUMBERED, str(stop)]
     with log.open("ab") as output:
@@ -118,9 +124,10 @@ def test_rotation_under_load_loses_no_line(tmp_path: Path) -> None:
     assert rotations == ROTATIONS
     lines = [json.loads(line) for file in tmp_path.glob("API.log*") for line in file.open("rb")]
     for name in ("parent", "child"):
-        numbers = sorted(line["number"] for line in lines if line["by"] == name)
-        assert len(numbers) > ROTATIONS
-        assert numbers == list(range(len(numbers)))
+        own = sorted((line["number"], line["event"]) for line in lines if line["by"] == name)
+        assert len(own) > ROTATIONS
+        assert [number for number, _ in own] == list(range(len(own)))
+        assert own[-1][1] == "last"
 
 
 FOLLOWING = """
