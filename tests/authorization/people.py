@@ -28,8 +28,16 @@ _WITHOUT_EFFECT = {
     *("PATCH /v1/players/me", "POST /v1/players/me/recovery"),
     "POST /v1/players/me/tokens",
     *("POST /v1/disputes/{dispute_id}/statements", "POST /v1/games/{game_id}/back"),
+    *("POST /v1/games/{game_id}/what-if", "POST /v1/players/me/moments"),
 }
 """Calls that do not change the answers to other calls: the scene can be used again after them."""
+
+_UNDONE = {
+    "PUT /v1/players/me/blocks/{player_id}": "/v1/players/me/blocks/{player_id}",
+    "PUT /v1/players/me/webhook": "/v1/players/me/webhook",
+    "PUT /v1/games/{game_id}/notes/{seq}": "/v1/games/{game_id}/notes/{seq}",
+}
+"""Calls that one `DELETE` of this path undoes, so that no other scene has to be set up."""
 
 
 @dataclass(kw_only=True)
@@ -88,6 +96,9 @@ class Scene:
             return self
         if cell.operation == _ERASURE and cell.caller in ("outsider", "guest"):
             self._register(cell.caller)  # this player sits at no table
+            return self
+        if path := _UNDONE.get(cell.operation):
+            self.done("DELETE", path.format(**(ANYWHERE | self.ids)), None, by=cell.caller)
             return self
         return Scene(connection=self.connection, table=self.table, hand=self.hand).set_up()
 
