@@ -43,7 +43,10 @@ _NOTHING_COLLECTED = 5
 """Exit status of pytest without a test, which kills nothing."""
 
 FOLDERS = {
-    ".py": ("tests/unit", "tests/contract", "tests/integration/api", "tests/integration/operator"),
+    ".py": (
+        *("tests/rules", "tests/unit", "tests/contract"),
+        *("tests/integration/api", "tests/integration/operator"),
+    ),
     ".sql": ("tests/unit/application", "tests/contract", "tests/integration"),
     ".js": ("tests/web",),
 }
@@ -195,10 +198,11 @@ def reaching(one: Planted, root: Path) -> list[str]:
     path = Path(one.file)
     tests = sorted((root / "tests").rglob("test_*.py"))
     if path.suffix == ".sql":
-        found = [
+        name = re.compile(rf"\b{_query_of(one, root)}\b")
+        found = [test for test in tests if name.search(test.read_text("utf-8"))]
+        further = [
             test for test in tests if re.match(r"test_(event_)?store|test_directory", test.name)
         ]
-        further: list[Path] = []
     elif path.suffix == ".js":
         web = [test for test in tests if test.parent.name == "web"]
         found = [test for test in web if path.stem in test.read_text("utf-8")]
@@ -222,6 +226,14 @@ def reaching(one: Planted, root: Path) -> list[str]:
         *sorted(dict.fromkeys(further), key=lambda test: _distance(test, path)),
     ]
     return [str(test.relative_to(root)) for test in [*dict.fromkeys(nearest)][:MOST_FILES]]
+
+
+def _query_of(one: Planted, root: Path) -> str:
+    """Return the name of the query or function of SQL in which a mutation is; that of its file."""
+    file = root / one.file
+    above = file.read_text("utf-8").split("\n")[: one.line] if file.is_file() else []
+    names = [found[1] for line in above if (found := re.match(r"-- (\w+): ", line))]
+    return names[-1] if names else file.stem
 
 
 def _naming(path: Path, files: list[Path]) -> list[Path]:
