@@ -7,5 +7,5 @@ The commands of `shithead`, one a file; heavy imports wait until a command runs.
 Shared by several: `statuses`, `connection`, `service_options` and `admin_session`,
 `ruleset_argument`, `load_game`, `narration`, `screen`; parts of `admin`: `admin_archive`; of `play`
 and `watch`: `play_screen`, `move_menu`, `typed_moves`, `choosers`; of `dispute`: `dispute_text`; of
-`replay`: `what_if`; of `mcp`: `explaining`.
+`replay`: `what_if`; of `mcp`: `explaining` and `explained`.
 """

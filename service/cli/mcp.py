@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING, Any, Final
 import click
 
 from service.cli.connection import errors_as_messages, player_options
-from service.cli.explaining import CannotTell, Explainer, Json, Language, Reader
+from service.cli.explained import CannotTell, Json, Language, Reader
+from service.cli.explaining import Explainer
 from service.cli.statuses import ReadPath
 from service.client.api import Api
 from service.client.player_files import BadFile, PlayerFolder, read_token

@@ -13,7 +13,8 @@ import pytest
 from mcp import Client
 
 from service.api.docs import TOOLS
-from service.cli.explaining import MAX_ANSWER, MAX_FILE, CannotTell, Explainer, Reader, fitted
+from service.cli.explained import MAX_ANSWER, CannotTell, Reader, fitted
+from service.cli.explaining import MAX_FILE, Explainer
 from service.cli.load_game import read_recording
 from service.cli.mcp import server_for
 from service.client.api import Api
