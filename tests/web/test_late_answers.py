@@ -143,7 +143,7 @@ INVITATION = {"table": PLAYER, "host": PLAYER, "name": LATE, "ruleset": "leeds"}
 CONCERN = {"id": PLAYER, "state": "open", "you": None, "deadline": None, "voting_from": None}
 
 LISTS = [
-    ("**/v1/games?limit=8", "#recent", GAME),
+    ("**/v1/games?status=ended&limit=8", "#recent", GAME),
     ("**/v1/games?player=me*", "#own-list", GAME),
     ("**/v1/tables?status=open*", "#tables", {**TABLE, "as": None}),
     ("**/v1/players/me/invitations", "#invited-list", INVITATION),

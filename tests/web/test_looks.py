@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import re
 from pathlib import Path
-from typing import Final
+from typing import Final, Literal
 
 import pytest
 from playwright.sync_api import Page, expect
@@ -224,12 +224,75 @@ SPARE: Final = """(one) => {
 """The width of a select beyond what its chosen option needs, in CSS pixels."""
 
 
-@pytest.mark.parametrize("size", ["phone", "tablet", "desktop", "large"])
-def test_the_ruleset_that_a_seek_names_is_whole(visits: Visits, size: str) -> None:
-    page = visits.open("/", size=size)
-    rules = page.locator("#seek-rules")
-    expect(rules).to_have_value("leeds")
-    assert rules.evaluate(SPARE) >= 0
+COVERED: Final = """(one) => {
+    const { width, top, bottom } = one.getBoundingClientRect();
+    return width * (Math.min(innerHeight, bottom) - top) / (innerWidth * innerHeight);
+}"""
+"""The share of the window that an element covers."""
+
+
+def test_the_lobby_leaves_the_window_to_the_ways_to_play_and_cuts_no_select(
+    visits: Visits,
+) -> None:
+    """Issue: at most 40 % of a window for the big picture, in every size."""
+    page = visits.open("/")
+    expect(page.locator("#seek-rules")).to_have_value("leeds")
+    page.locator("#tile-bot:enabled").wait_for()
+    expect(page.locator(".filling")).to_have_count(0)
+    for name, (width, height) in SIZES.items():
+        page.set_viewport_size({"width": width, "height": height})
+        assert page.locator(".hero").evaluate(COVERED) <= 0.4, name
+        for select in page.locator(".tile select").all():
+            assert select.evaluate(SPARE) >= 0, (name, select.get_attribute("id"))
+
+
+def test_a_wide_lobby_shows_seeks_running_tables_and_own_hands_at_one_look(
+    visits: Visits,
+) -> None:
+    """A press anywhere on a row is one on its link."""
+    host, own = hand_of(visits, "lowest")
+    host.post("/v1/seeks", {"rulesets": ["leeds"], "seats": 2, "fill_with_bots_after": None})
+    guest = visits.open("/")  # a reader who does not wait
+    guest.locator("#seek-others .dots").first.wait_for()
+    me = host.get("/v1/players/me")
+    page = visits.open_as({"id": me["id"], "name": "Ada", "token": host.token}, "/", "desktop")
+    page.set_viewport_size({"width": 1280, "height": 800})
+    for shown, heading in ((guest, "Tables to join"), (page, "Being played"), (page, "Your games")):
+        shown.set_viewport_size({"width": 1280, "height": 800})
+        row = shown.locator("section", has=shown.get_by_role("heading", name=heading))
+        expect(row.locator(".row").first).to_be_in_viewport(ratio=1)
+    row = page.locator("#own-list .row").first
+    assert 44 <= row.evaluate("(one) => one.offsetHeight") <= 48
+    row.click(position={"x": 4, "y": 4})
+    page.wait_for_url(f"**/play/{own}")
+
+
+@pytest.mark.parametrize("motion", ["no-preference", "reduce"])
+def test_a_lobby_without_a_running_hand_shows_a_recorded_one_in_motion(
+    visits: Visits, motion: Literal["no-preference", "reduce"]
+) -> None:
+    """It can be stopped, and stands still for readers who prefer less motion."""
+    page = visits.page()
+    page.emulate_media(reduced_motion=motion)
+    nothing: dict[str, object] = {"items": [], "next": None}
+    page.route("**/v1/games?status=playing*", lambda route: route.fulfill(json=nothing))
+    page.goto("/")
+    scene = page.locator("#running .faces, #running .fan")
+    expect(scene).to_have_count(2)
+    expect(page.locator("#playing")).to_contain_text("deals one")
+    state = "all => all.map((one) => one.innerHTML).join()"
+    if motion == "no-preference":
+        first = scene.evaluate_all(state)
+        page.wait_for_function(
+            "(first) => [...document.querySelectorAll('#running .faces, #running .fan')]"
+            ".map((one) => one.innerHTML).join() !== first",
+            arg=first,
+        )
+        page.get_by_role("button", name="Stop the recorded hand").click()
+    expect(page.get_by_role("button", name="Continue the recorded hand")).to_be_visible()
+    stopped = scene.evaluate_all(state)
+    page.wait_for_timeout(2000)  # longer than a move
+    assert scene.evaluate_all(state) == stopped
 
 
 def test_players_of_the_running_table_that_are_not_shown_are_counted(visits: Visits) -> None:
@@ -471,8 +534,8 @@ def test_the_lobby_shows_who_waits_and_one_press_joins_them(visits: Visits) -> N
     seek(ada, "2")
     expect(ada.locator("#seek-count")).to_have_text(re.compile(r"^1 of 2, bots in 0:\d\d$"))
     bob.reload()
-    offer = bob.locator("#seek-others li").filter(has_text="2 players")
-    expect(offer).to_contain_text("1 waits: ")
+    offer = bob.locator("#seek-others li").filter(has_text="1 of 2")
+    expect(offer.locator(".dots i")).to_have_count(2)
     assert faults_of(bob) == []
     offer.get_by_role("button", name="Join").click()
     for page in (bob, ada):

@@ -122,7 +122,7 @@ def test_a_turn_at_another_table_is_shown_on_every_page_and_leads_there(visits: 
             top = "all => all.map((one) => one.getBoundingClientRect().top)"
             tops = page.locator("#own-games, .hero").evaluate_all(top)
             assert tops == sorted(tops)
-            expect(page.locator(f'#recent a[href="/play/{there}"]')).to_have_text("Play")
+            expect(page.locator(f'#playing a[href="/play/{here}"]')).to_have_text("Play")
     page.goto(f"/play/{here}")
     pill.click()
     page.wait_for_url(f"**/play/{there}")

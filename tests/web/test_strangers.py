@@ -24,7 +24,7 @@ def met(visits: Visits, ada: Client, her: dict[str, Any], bob: Client) -> tuple[
     seek = bob.call("POST", "/v1/seeks", conditions).json["id"]
     page = visits.open_as(her, "/", "phone")
     offer = page.locator("#seek-others li").filter(has_text="0:08 a turn, 0:06 in reserve")
-    expect(offer).to_contain_text("1 is new, or leaves some hands.")
+    expect(offer).to_contain_text("1 is new, or leaves some hands")
     offer.get_by_role("button", name="Join").click()
     page.wait_for_url("**/play/*")
     game = page.url.rpartition("/")[2]
@@ -84,6 +84,6 @@ def test_a_seeker_asks_for_players_who_stay_and_is_counted_alone_until_one_comes
     page.reload()
     expect(page.locator("#seek-count")).to_have_text(re.compile(r"^1 of 2, bots in"))
     other = visits.open("/")
-    offer = other.locator("#seek-others li").filter(has_text="Only with players who stay.")
+    offer = other.locator("#seek-others li").filter(has_text="Only with players who stay")
     expect(offer.first).to_contain_text("Normal: 1 min a turn + 3 min")
     assert faults_of(other) == []

@@ -885,7 +885,7 @@ def test_the_pages_fit_every_size_and_axe_finds_nothing(visits: Visits) -> None:
     table = call(page, "POST", "/v1/tables", {"ruleset": "leeds", "seats": seats})
     for path in ("/", f"/play/{table['game']}"):
         page.goto(path)
-        page.locator("#recent li, #hand button").first.wait_for()
+        page.locator("#recent :is(li, p), #hand button").first.wait_for()
         assert faults_in_every_size(page) == [], path
 
 

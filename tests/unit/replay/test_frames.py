@@ -8,6 +8,7 @@ import orjson
 import pytest
 
 from schemas.views import FrameSchema
+from service.api.pages import FOLDER
 from service.domain.events import Event
 from service.domain.evolve import fold
 from service.domain.view import ALL, Viewer, seen_by
@@ -15,6 +16,12 @@ from service.replay.frames import frames, replay_items, transcript
 from service.replay.history import RecordedEvent, decode_log, sealed_deck
 from tests.tamper import LOGS, sample_lines
 from tests.unit.playing import RULESETS, play, rules, seat_counts
+
+LOBBY_SCENE = FOLDER / "app" / "running.js"
+
+
+def int_to_base36(count: int) -> str:
+    return "0123456789abcdefghijklmnopqrstuvwxyz"[count]
 
 
 def sample(name: str) -> tuple[RecordedEvent, ...]:
@@ -61,6 +68,22 @@ def test_the_deck_of_a_log_is_known_only_after_its_seal() -> None:
     assert deck is not None
     assert len(deck) == 52
     assert sealed_deck(sample("shithead-aborted")) is None
+
+
+def test_the_recorded_hand_of_the_lobby_is_the_end_of_a_sample() -> None:
+    """Its script has a word for each pile that the public saw."""
+    log = sample("leeds")
+    words: list[tuple[list[str], str]] = []
+    for item in replay_items(log, deck=sealed_deck(log), viewer=None):
+        view = item["view"]
+        counts = [int_to_base36(seat["hand"]["count"]) for seat in view["seats"]]
+        turn = "-" if view["turn"] is None else view["turn"]
+        word = (view["pile"], "".join([str(turn), *counts, *view["pile"][-4:]]))
+        same = words and words[-1][0] == view["pile"]
+        words[-1:] = [word] if same else [*words[-1:], word]
+    shown = LOBBY_SCENE.read_text("utf-8").split("RECORDED = `")[1].split("`")[0].split()
+    assert len(shown) > 20
+    assert [word for _, word in words][-len(shown) :] == shown
 
 
 @pytest.mark.parametrize("viewer", [None, 0, ALL])

@@ -6,6 +6,7 @@ import { find, h, replace } from "./dom.js";
 import { t } from "./i18n.js";
 import { ensurePlayer } from "./player.js";
 import { entropyMode } from "./record.js";
+import { row } from "./rows.js";
 import { clockOf } from "./seek.js";
 import { seatKey } from "./signing.js";
 
@@ -63,19 +64,16 @@ export async function showChallenges(attempt, nameOf, nameRulesets) {
       await work();
       await again();
     }) }, [t(key)]);
-  const row = (/** @type {Challenge} */ one, /** @type {string} */ text, /** @type {HTMLElement[]} */ ...buttons) =>
-    h("li", { class: "row" }, [
-      h("span", { class: "what" }, [h("strong", null, [text]), h("span", { class: "quiet" }, [nameOf(one.ruleset)])]),
-      h("span", { class: "buttons" }, buttons),
-    ]);
+  const asked = (/** @type {Challenge} */ one, /** @type {string} */ title, /** @type {HTMLElement[]} */ ...buttons) =>
+    row({ title, detail: nameOf(one.ruleset), isPressable: false }, ...buttons);
   const isNews = (/** @type {Challenge} */ { status, created_at }) => status === "declined" && Date.now() - Date.parse(created_at) < TOLD;
   const rows = [
-    ...received.map((one) => row(one, t("challenge.by", { name: called(one.challenger) }),
+    ...received.map((one) => asked(one, t("challenge.by", { name: called(one.challenger) }),
       button("challenge.accept", one, () => accept(one.id), true),
       button("invite.decline", one, () => end(one.id)),
       button("block.short", one, () => block({ id: one.challenger.id, name: one.challenger.name ?? "–" })))),
-    ...sent.filter((one) => one.status === "open").map((one) => row(one, t("challenge.sent", { name: called(one.player) }), button("invite.withdraw", one, () => end(one.id)))),
-    ...sent.filter(isNews).map((one) => row(one, t("invite.declined", { name: called(one.player) }))),
+    ...sent.filter((one) => one.status === "open").map((one) => asked(one, t("challenge.sent", { name: called(one.player) }), button("invite.withdraw", one, () => end(one.id)))),
+    ...sent.filter(isNews).map((one) => asked(one, t("invite.declined", { name: called(one.player) }))),
   ];
   find("#challenges").hidden = !rows.length;
   replace(find("#challenge-list"), h("ul", { class: "rows" }, rows));

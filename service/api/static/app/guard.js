@@ -25,6 +25,13 @@
   var hasStarted = false;
   var hasFailed = false;
 
+  try {
+    // A page can keep a place for what only a known player has.
+    if (localStorage.getItem("shithead.player")) document.documentElement.className = "known";
+  } catch (blocked) {
+    // The storage is blocked: no player is known.
+  }
+
   /** @returns {string} the language of the reader, if there are texts in it */
   function language() {
     var chosen = null;

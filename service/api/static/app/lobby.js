@@ -10,10 +10,12 @@ import { showConcerns } from "./concerns.js";
 import { find, h, replace } from "./dom.js";
 import { tick } from "./elsewhere.js";
 import { has, listed, moment, start, t } from "./i18n.js";
-import { mark, picture } from "./pictures.js";
+import { mark } from "./pictures.js";
 import { seatKey } from "./signing.js";
 import { checkPlayer, ensurePlayer, guestLine, showAccount } from "./player.js";
 import { entropyMode } from "./record.js";
+import { dotsOf, picturesOf, row } from "./rows.js";
+import { endRecorded, scene, showRecorded } from "./running.js";
 import { clockOf, offerSeek, seek, showSeekers, withdraw } from "./seek.js";
 import { offerSettings } from "./settings.js";
 import { read, write } from "./storage.js";
@@ -23,7 +25,7 @@ import { worded } from "./worded.js";
 const KNOWN = "shithead.known-ruleset";
 const FIRST_BOT = "greedy"; // the default: stronger bots think longer
 const POLL = 15_000; // milliseconds between updates of the lists
-const FACES = 8; // players of the running table for which there is room, or one fewer and the number of the others
+const RUNNING = 6; // running tables in the list
 const LIVELY = 4000; // milliseconds between updates of the running table
 
 const rulesets = find("#ruleset");
@@ -223,14 +225,6 @@ function players(some) {
   return listed([...people, ...(bots ? [t("players.bots", { n: bots })] : [])]);
 }
 
-/** @param {any} title @param {any} detail @param {HTMLElement[]} links */
-function row(title, detail, ...links) {
-  return h("li", { class: "row" }, [
-    h("span", { class: "what" }, [h("strong", null, [title]), h("span", { class: "quiet" }, [detail])]),
-    h("span", { class: "buttons" }, links),
-  ]);
-}
-
 /** @param {string} href @param {string} key @param {boolean} [main] */
 const link = (href, key, main = false) => h("a", { class: `button${main ? " main" : ""}`, href, "data-key": href }, [t(key)]);
 
@@ -241,7 +235,7 @@ const isOwn = ({ seats }) => seats.some(({ player }) => player !== null && playe
 function ownRow(game) {
   const left = game.your_turn && game.deadline ? [" · ", h("span", { class: "clock", "data-until": game.deadline })] : [];
   const detail = [players(game.seats), ...(game.your_turn ? [" · ", h("b", null, [t("own.turn")]), ...left] : [])];
-  const made = row(nameOf(game.ruleset.id), detail, link(`/play/${game.id}`, "own.play", game.your_turn));
+  const made = row({ before: picturesOf(game.seats), title: nameOf(game.ruleset.id), detail }, link(`/play/${game.id}`, "own.play", game.your_turn));
   made.classList.toggle("yours", game.your_turn);
   return made;
 }
@@ -265,17 +259,20 @@ async function openTables() {
   return items.filter((table) => table.as === null && table.seats.some((seat) => seat.kind === "open"));
 }
 
+/** What the row of a table that waits says. @param {Api["Table"]} table */
+function free({ ruleset, seats }) {
+  const n = seats.filter(({ kind }) => kind === "open").length;
+  const detail = t("tables.detail", { players: players(seats), n });
+  return { before: picturesOf(seats), title: nameOf(ruleset.id), detail, dots: dotsOf(seats.length - n, seats.length) };
+}
+
 async function showTables() {
   const isNewest = load.tables();
   const tables = await openTables();
   await nameRulesets(tables);
   if (!isNewest()) return;
-  const rows = tables.map((table) => {
-    const open = table.seats.filter((seat) => seat.kind === "open").length;
-    const detail = t("tables.detail", { players: players(table.seats), n: open });
-    return row(nameOf(table.ruleset.id), detail, link(`/rules/${table.ruleset.id}`, "tables.rules"), join(table));
-  });
-  replace(find("#tables"), rows.length ? guestLine() : null, rows.length ? h("ul", { class: "rows" }, rows) : h("p", { class: "quiet" }, [t("tables.none")]));
+  const rows = tables.map((table) => row(free(table), h("a", { class: "button", href: `/rules/${table.ruleset.id}`, "aria-label": t("tables.rules"), "data-key": `rules ${table.id}` }, ["?"]), join(table)));
+  replace(find("#tables"), h("ul", { class: "rows" }, rows), rows.length ? guestLine() : h("p", { class: "quiet none" }, [t("tables.none")]));
 }
 
 async function showOwn() {
@@ -294,7 +291,7 @@ async function showOwn() {
   const running = games.filter((game) => !over(game)).sort((a, b) => Number(b.your_turn) - Number(a.your_turn));
   const rows = [
     ...running.map(ownRow),
-    ...tables.filter((table) => !isKept(table)).map((table) => row(nameOf(table.ruleset.id), t("tables.detail", { players: players(table.seats), n: table.seats.filter((seat) => seat.kind === "open").length }), link(`/tables/${table.id}`, "own.wait"))),
+    ...tables.filter((table) => !isKept(table)).map((table) => row(free(table), link(`/tables/${table.id}`, "own.wait"))),
   ];
   section.hidden = !rows.length;
   replace(find("#own-list"), h("ul", { class: "rows" }, rows));
@@ -314,7 +311,7 @@ async function showInvitations() {
       await showInvitations();
     }) }, [t(key)]);
   const rows = items.map(({ table, host, name, ruleset }) =>
-    row(nameOf(ruleset), t("invite.from", { name: name ?? "–" }),
+    row({ title: nameOf(ruleset), detail: t("invite.from", { name: name ?? "–" }), isPressable: false },
       button("invite.accept", table, () => sit({ id: table }), true),
       button("invite.decline", table, () => endInvitation(table, own?.id ?? "")),
       button("block.short", table, () => block({ id: host, name: name ?? "–" })),
@@ -325,64 +322,45 @@ async function showInvitations() {
 
 /** The title of a hand that is over: its result, with the face of the shithead under the bag. @param {Api["GameItem"]} game */
 function ending({ result, seats }) {
-  if (!result) return t("recent.aborted");
-  const loser = result.shithead === null ? null : seats[result.shithead];
-  const text = resultText(result, { who: (seat) => seatName(seats[seat]) });
-  return h("span", { class: "person" }, [loser ? avatar(loser, loser.player) : null, loser ? mark() : null, text]);
+  const loser = result?.shithead ?? null;
+  const text = result && resultText(result, { who: (seat) => seatName(seats[seat]) });
+  return h("span", { class: "person" }, [...(loser === null ? [] : [avatar(seats[loser], seats[loser].player), mark()]), text]);
 }
 
 async function showRecent() {
   const isNewest = load.recent();
-  const { items } = await get("/v1/games?limit=8");
+  const { items } = await get("/v1/games?status=ended&limit=8");
   await nameRulesets(items);
   if (!isNewest()) return;
   const rows = items.map((game) => {
     const detail = [nameOf(game.ruleset.id), players(game.seats), moment(game.created_at)].join(" · ");
-    return over(game)
-      ? row(ending(game), detail, link(`/replay/${game.id}`, "act.replay"))
-      : row(t("recent.running"), detail, link(`/play/${game.id}`, isOwn(game) ? "own.play" : "recent.watch"));
+    return row({ title: ending(game), detail }, link(`/replay/${game.id}`, "act.replay"));
   });
   replace(find("#recent"), rows.length ? h("ul", { class: "rows" }, rows) : h("p", { class: "quiet" }, [t("recent.none")]));
 }
 
-// ---- a running table
+// ---- running tables
 
-/** Show a table at which people or bots play now; without one, a few cards. */
+/** Show the tables at which people or bots play now, and the newest of them with its cards; without one, a recorded hand. */
 async function showRunning() {
   if (document.hidden) return;
   const isNewest = load.running();
-  const { items } = await get("/v1/games?status=playing&limit=1");
+  const { items } = await get(`/v1/games?status=playing&limit=${RUNNING}`);
   const [game] = items;
   await nameRulesets(items);
   const view = game && (await get(`/v1/games/${game.id}`));
   if (!isNewest()) return;
-  replace(find("#running"), ...(view ? preview(view, game) : decoration(t("running.none"))));
-}
-
-/** @param {Api["GameView"]} view @param {Api["GameItem"]} game */
-function preview(view, game) {
+  const rows = items.map((one) => row({ before: picturesOf(one.seats), title: nameOf(one.ruleset.id), detail: players(one.seats) }, way(one)));
+  replace(find("#playing"), rows.length ? h("ul", { class: "rows" }, rows) : h("p", { class: "quiet" }, [t("playing.none")]));
+  if (!view) return showRecorded();
+  endRecorded();
   const who = view.turn === null ? "" : t("running.turn", { who: seatName(view.seats[view.turn]) });
-  const isMany = view.seats.length > 4; // there is room for two rows
-  const shown = view.seats.length > FACES ? FACES - 1 : FACES;
-  return [
-    h("ul", { class: `faces${isMany ? " many" : ""}` }, [
-      ...view.seats.slice(0, shown).map((seat) =>
-        h("li", { class: view.turn === seat.seat ? "turn" : "" }, [
-          avatar(seat, game.seats[seat.seat].player), h("span", { class: isMany ? "unseen" : "name", translate: "no" }, [seatName(seat)]), h("b", null, [seat.hand.count]),
-        ])),
-      shown < view.seats.length ? h("li", null, [`+${view.seats.length - shown}`]) : null,
-    ]),
-    fanOf(view.pile.length ? view.pile.slice(-4) : [null]),
-    h("p", { class: "small" }, [[nameOf(view.ruleset.id), who].filter(Boolean).join(" · ")]),
-    link(`/play/${view.id}`, isOwn(game) ? "own.play" : "recent.watch"),
-  ];
+  const said = [nameOf(view.ruleset.id), who].filter(Boolean).join(" · ");
+  replace(find("#running"), ...scene({ ...view, seats: view.seats.map((seat) => ({ ...seat, player: game.seats[seat.seat].player })) }, said), way(game));
 }
 
-const decoration = (/** @type {string} */ text) => [fanOf(["7c", "Td", "2s", "Kh", "As"]), h("p", { class: "small" }, [text])];
-
-/** @param {(string | null)[]} cards */
-const fanOf = (cards) =>
-  h("div", { class: "fan", "aria-hidden": "true" }, cards.map((card, at) => h("span", { class: "fanned", "--at": at - (cards.length - 1) / 2 }, [picture(card, { label: "" })])));
+/** The way to a running hand. @param {Api["GameItem"]} game */
+const way = (game) => link(`/play/${game.id}`, isOwn(game) ? "own.play" : "recent.watch");
 
 /** Show challenges; the list of own games leaves out their tables. */
 const showAsked = () => showChallenges(attempt, nameOf, nameRulesets);
@@ -407,7 +385,6 @@ async function update() {
 
 await start("lobby");
 setTitle(t("lobby.page"));
-replace(find("#running"), ...decoration(""));
 offerSettings(() => {});
 showAccount();
 rulesets.addEventListener("change", () => {

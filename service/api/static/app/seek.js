@@ -11,6 +11,7 @@ import { find, h, replace } from "./dom.js";
 import { t } from "./i18n.js";
 import { ensurePlayer } from "./player.js";
 import { entropyMode } from "./record.js";
+import { dotsOf, row } from "./rows.js";
 import { seatKey } from "./signing.js";
 
 const FIRST = "leeds"; // the preferred one of any rules
@@ -111,11 +112,11 @@ export async function showSeekers() {
   replace(find("#seek-others"), ...others.map((one) => {
     const { players: _players, standings, ...conditions } = one;
     const who = STANDINGS.filter((name) => standings[name]).map((name) => t(`standing.${name}`, { n: standings[name] })).join(", ");
-    return h("li", null, [
-      h("span", null, [t("seek.offer", { n: one.players, rules: nameOf(one.rulesets), who: t("seek.seats", { n: one.seats }), clock: clockInWords(one.clock) })]), " ",
-      h("span", { class: "quiet" }, [t("seek.who", { who }), " ", one.only_stayers ? t("seek.who", { who: t("seek.only") }) : null]), " ",
+    const detail = [t("seek.count", { k: one.players, n: one.seats }), clockInWords(one.clock), who, one.only_stayers ? t("seek.only") : ""];
+    return row(
+      { title: nameOf(one.rulesets), detail: detail.filter(Boolean).join(" · "), dots: dotsOf(one.players, one.seats) },
       h("button", { "data-key": `seek ${JSON.stringify(conditions)}`, onclick: () => join(conditions).catch(complain) }, [t("seek.join")]),
-    ]);
+    );
   }));
 }
 
