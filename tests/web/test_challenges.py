@@ -26,23 +26,25 @@ def test_a_player_is_found_by_handle_challenged_and_accepts(
     visits: Visits, service: Running
 ) -> None:
     """Each answer needs one press, and the challenger is led to the table."""
-    (_, her), (_, him) = player(service, "Ada"), player(service, "Bob")
+    (ada, her), (_, him) = player(service, "Ada"), player(service, "Bob")
     guest = visits.open_as(him, "/", "desktop")
     guest.get_by_role("button", name="You: Bob").click()
     guest.get_by_text("Your handle, by which others find you").click()
     guest.get_by_label("Your handle, by which others find you").fill("Bob-N")
     guest.get_by_role("button", name="Choose", exact=True).click()
     expect(guest.get_by_text("Your handle is bob-n.")).to_be_visible()
-    assert faults_in_every_size(guest) == []
     guest.get_by_role("button", name="Close").click()
     host = visits.open_as(her, "/", "phone")
+    expect(host.get_by_role("button", name="Challenge", exact=True)).to_be_enabled()
     host.get_by_label("Handle of the player").fill("bob")
     expect(host.locator("#challenge-found option")).to_have_attribute("value", "bob-n")
     host.get_by_label("Handle of the player").fill("bob-n")
     host.get_by_role("button", name="Challenge", exact=True).click()
     expect(host.get_by_text("Waiting for Bob (bob-n) to answer")).to_be_visible()
-    assert faults_in_every_size(host) == []
+    body = {"ruleset": "leeds", "seats": ["me", "open"], "visibility": "private"}
+    ada.call("POST", "/v1/tables", {**body, "invited": [him["id"]]})
     expect(guest.get_by_text("Ada challenges you")).to_be_visible(timeout=20_000)
+    expect(guest.get_by_text("Ada invites you")).to_be_visible()
     assert faults_in_every_size(guest) == []
     guest.get_by_role("button", name="Accept").click()
     for page in (guest, host):

@@ -119,15 +119,13 @@ SHOWN: Final = """() => {
 }"""
 
 
-@pytest.mark.parametrize("language", ["sv", "ja"])
-def test_no_page_with_scripts_shows_our_english_in_another_language(
-    visits: Visits, language: str
-) -> None:
+def test_no_page_with_scripts_shows_our_english_in_another_language(visits: Visits) -> None:
+    """One language is enough: a text that is not of the catalogue is English in each of them."""
     _, game = hand_of(visits, "lowest")
-    english, other = strings("en"), strings(language)
+    english, other = strings("en"), strings("ja")
     ours = {text for key, text in english.items() if len(text) > 4 and other.get(key, text) != text}
     ours.discard("Shithead")  # the name
-    page = visits.page(locale=language)
+    page = visits.page(locale="ja")
     for path in (
         "/",
         f"/play/{game}",
@@ -397,7 +395,7 @@ def test_a_page_of_text_has_the_language_and_the_player_of_other_pages(visits: V
     assert faults_of(page) == []
 
 
-@pytest.mark.parametrize("path", ["/disputes", "/ratings", "/verify", "/rules/leeds", "/docs"])
+@pytest.mark.parametrize("path", ["/disputes", "/rules/leeds"])
 def test_on_a_phone_the_bar_has_one_row_with_a_menu_as_in_the_lobby(
     visits: Visits, path: str
 ) -> None:
