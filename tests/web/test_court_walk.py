@@ -1,4 +1,4 @@
-"""A dispute walked in eight browsers: each person finds the next step on the first screen."""
+"""A dispute walked in browsers: each person finds the next step on the first screen."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ import pytest
 from playwright.sync_api import Locator, Page, expect
 
 from tests.client import Client, open_table, play_on, register
+from tests.examples import is_long
 from tests.running import Running
 from tests.web.browsing import Visits
 from tests.web.test_disputes import move_of, page_of
@@ -86,15 +87,25 @@ def appealed(page: Page) -> None:
 def test_everybody_finds_the_next_step_from_the_replay_to_the_ruling_after_an_appeal(
     visits: Visits, service: Running
 ) -> None:
-    """The accuser, the accused on a phone, three referees, and three others for the appeal."""
+    """
+    The accuser, the accused on a phone, three referees, and three others for the appeal.
+
+    One referee of each three uses a browser, the others the API; in a long run all use browsers.
+    """
     names = ("Ada", "Bob", "Cat", "Dan", "Eve", "Fay", "Gus", "Hal")
     people: list[Client] = [register(service.port, name) for name in names]
-    ada, bob, *_ = people
+    ada, bob, *judges = people
     game = open_table([ada, bob], ruleset="leeds")
     play_on([ada, bob], game, random.Random(7))
-    sizes = ("desktop", "phone", "tablet", "phone", "desktop", "tablet", "phone", "desktop")
-    pages = [page_of(visits, one, "/rules", size) for one, size in zip(people, sizes, strict=True)]
-    accuser, accused, *judges = pages
+    accuser = page_of(visits, ada, "/rules", "desktop")
+    accused = page_of(visits, bob, "/rules", "phone")
+    shown = judges if is_long() else judges[::3]
+    sizes = ("tablet", "phone", "desktop", "tablet", "phone", "desktop")
+    pages = {
+        one.token: page_of(visits, one, "/rules", size)
+        for one, size in zip(judges, sizes, strict=True)
+        if one in shown
+    }
 
     path = opened(accuser, game, move_of(ada, game, 1))
     concern(accused, "You can make a statement")
@@ -103,21 +114,29 @@ def test_everybody_finds_the_next_step_from_the_replay_to_the_ruling_after_an_ap
     accused.get_by_role("button", name="Add the statement").click()
     expect(accused.locator(".statements li")).to_have_count(2)
 
-    for page in judges[:3]:
-        offer(page, path)
-    for page in judges[:3]:
-        vote(page, "Cheated", sealed=True)
-    for page in judges[:3]:
+    def ruled(panel: list[Client], *choices: str, sealed: bool) -> None:
+        """Seat three referees, and let them vote."""
+        for one in panel:
+            if page := pages.get(one.token):
+                offer(page, path)
+            else:
+                one.post(f"/v1{path}/referees", {})
+        for one, choice in zip(panel, choices, strict=True):
+            if page := pages.get(one.token):
+                vote(page, choice, sealed=sealed)
+            else:
+                body = {"vote": choice.lower().replace(" ", "_"), "reason": REASON}
+                one.post(f"/v1{path}/votes", body)
+
+    ruled(judges[:3], "Cheated", "Cheated", "Cheated", sealed=True)
+    for page in [pages[one.token] for one in judges[:3] if one in shown]:
         concern(page, "Reveal your vote")
         found(page, page.get_by_role("button", name="Reveal my vote")).click()
         expect(page.get_by_role("button", name="Reveal my vote")).to_have_count(0)
     appealed(accused)
 
-    for page in judges[3:]:
-        offer(page, path)
-    for page, choice in zip(judges[3:], ("Cheated", "Not proven", "Cheated"), strict=True):
-        vote(page, choice, sealed=False)
-    for page in pages:
+    ruled(judges[3:], "Not proven", "Cheated", "Cheated", sealed=False)
+    for page in (accuser, accused, *pages.values()):
         page.goto(path)
         step(page, "The dispute is closed")
         found(page, page.locator(".now").get_by_role("link", name="Check the record"))
