@@ -82,6 +82,7 @@ def test_tools_of_development_are_added_beside_a_running_service(
 
     monkeypatch.setattr(environment, "_run", made)
     monkeypatch.setattr(environment, "_install", install)
+    monkeypatch.setattr(environment, "quickest_python", lambda ours, _path: ours)
     monkeypatch.setenv("PYTHONPYCACHEPREFIX", "")  # put back afterwards
     _set_up(tmp_path, dev=False)
     _set_up(tmp_path, dev=True)

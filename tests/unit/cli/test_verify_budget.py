@@ -20,7 +20,6 @@ Shithead = Callable[..., CommandOutput]
 @pytest.fixture(autouse=True)
 def no_garbage_collection() -> Iterator[None]:
     """Switch off garbage collection: an alarm raised in a finalizer is only a warning."""
-    gc.collect()
     gc.disable()
     yield
     gc.enable()
