@@ -238,8 +238,8 @@ TOOLS: Final[Mapping[str, str]] = {
     "were not legal, and the statements that decide it",
     "verify": "the verdict on a record as `shithead verify` gives it: result, level, failed checks",
     "dispute": "charge, findings, statements, votes and rulings, with the verdict on the record",
-    "find_decisions": "decisions of the sealed hands in a folder, by position and kind of move, "
-    "and how often each move was chosen there, as `shithead decisions`",
+    "find_decisions": "decisions in sealed public hands of this service, or in those of a folder, "
+    "by position and kind of move, and how often each move was chosen",
     "rules": "a ruleset in one screen, or with every statement",
 }
 """The tools of `shithead mcp`, for their page."""

@@ -6,14 +6,16 @@ Each answer is JSON without side effects, in the form of `explained`.
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
-from functools import lru_cache, partial
+from functools import lru_cache
 from itertools import islice
+from os.path import realpath
 from pathlib import Path
 from typing import Any, Final
-from urllib.parse import urlsplit
+from urllib.parse import urlencode, urlsplit
 from uuid import UUID
 
 import click
@@ -49,6 +51,7 @@ from service.runtime.plain_errors import why
 from service.shx.bundle import NotABundle, read_log
 from service.shx.canonical import RecordError
 from service.shx.moves import UNPROVEN
+from service.shx.tar_files import NotATarFile
 from service.verify.evidence import OutsideEvidence, parse_keys
 from service.verify.file_work import contents, log_of, sequence_check
 from service.verify.report import Report
@@ -63,6 +66,8 @@ SECONDS: Final = 20.0
 MAX_STEPS: Final = 200
 MAX_HANDS: Final = 5000
 MAX_FOUND: Final = 1000
+MAX_PAGE: Final = 200
+"""Decisions of a page of the service."""
 
 
 @lru_cache(maxsize=2)
@@ -174,32 +179,62 @@ class Explainer:
             reader,
         )
 
-    def find(self, folder: str, conditions: Mapping[str, Any], reader: Reader) -> Json:
-        """Return the decisions in files of the folder that meet conditions, and their numbers."""
-        place, tally, unread = self._file(folder), ChoiceCounts(), list[Path]()
+    def find(self, folder: str | None, conditions: Mapping[str, Any], reader: Reader) -> Json:
+        """Return the decisions that meet conditions, counted: of the service, or of a folder."""
+        if folder is None:
+            return self._find_at_service(conditions, reader)
+        places, tally, unread = self._places(folder), ChoiceCounts(), list[Path]()
 
         def report(path: Path, _fault: str) -> None:
             unread.append(path)
 
-        hands = islice(hands_of([place], report), MAX_HANDS)
-        budget = Budget()
-        with budget.running(SECONDS):
-            wanted = DecisionFilter(**conditions)
-            found: list[tuple[HandFile, Decided]] = []
-            search = partial(found.extend, found_in(hands, wanted, tally, report))
-            budget.attempt(search, None)
+        every, budget = hands_of(places, report), Budget()
+        found: list[tuple[HandFile, Decided]] = []
+
+        def search() -> None:
+            hands = islice(every, MAX_HANDS)
+            for one in found_in(hands, DecisionFilter(**conditions), tally, report):
+                if len(found) < (MAX_FOUND if reader.whole else SHOWN):
+                    found.append(one)
+
+        try:
+            with budget.running(SECONDS):
+                budget.attempt(search, None)
+            complete = not budget.spent and next(every, None) is None
+        except (RecordError, NotATarFile, OSError) as error:
+            raise CannotTell(f"a dump cannot be read: {guarded(why(error))}") from None
         root = self.folder.resolve()
         return fitted(
             {
                 "decisions": tally.total,
                 "hands": len(tally.hands),
-                "complete": not budget.spent and next(hands, None) is None,
+                "complete": complete,
                 "unread": len(unread),
                 "choices": shares_of(tally.choices),
                 "found": [
                     {"file": quoted(_below(hand, root)), **plain(asdict(one))}
-                    for hand, one in found[: MAX_FOUND if reader.whole else SHOWN]
+                    for hand, one in found
                 ],
+            },
+            reader,
+        )
+
+    def _find_at_service(self, conditions: Mapping[str, Any], reader: Reader) -> Json:
+        """Return what `GET /v1/decisions` finds, in the form of a search in files."""
+        named = {
+            name: json.dumps(value) if isinstance(value, bool) else value
+            for name, value in conditions.items()
+            if value is not None
+        }
+        query = urlencode({**named, "limit": MAX_PAGE if reader.whole else SHOWN})
+        answer = self._get(f"/decisions?{query}")
+        return fitted(
+            {
+                "decisions": answer["decisions"],
+                "hands": answer["hands"],
+                "complete": not answer["limited"],
+                "choices": answer["choices"],
+                "found": plain(answer["items"]),
             },
             reader,
         )
@@ -298,14 +333,25 @@ class Explainer:
 
     def _file(self, name: str) -> Path:
         """Return a file of the folder; a link or a name that leads out of it is refused."""
-        path = (self.folder / name).resolve()
+        try:
+            path = (self.folder / name).resolve()
+            exists = path.exists()
+        except (OSError, ValueError, RuntimeError):  # too long, a zero byte, a loop of links
+            raise CannotTell("this is neither the name of a file nor the id of a game") from None
         if not path.is_relative_to(self.folder.resolve()):
             raise CannotTell("only files of the folder are read")
-        if not path.exists():
+        if not exists:
             raise CannotTell("there is no such file in the folder, and it is no id of a game")
         if path.is_file() and path.stat().st_size > MAX_FILE:
             raise CannotTell(f"it has more than {MAX_FILE} bytes: use `shithead verify`")
         return path
+
+    def _places(self, name: str) -> list[Path]:
+        """Return a folder to search; if links lead out of it, the files that are in it."""
+        place, root = self._file(name), Path(realpath(self.folder))
+        every = sorted(place.rglob("*"))
+        inside = [one for one in every if Path(realpath(one)).is_relative_to(root)]
+        return [place] if inside == every else [one for one in inside if one.is_file()]
 
     def _report(self, data: bytes, keys: str | None, receipts: Sequence[str]) -> Report:
         """Return the report on a log; `keys` and `receipts` are the names of files."""

@@ -7,10 +7,11 @@ from dataclasses import dataclass
 from functools import wraps
 from importlib.util import find_spec
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, Literal
 
 import click
 
+from service.audit.decisions import Kind
 from service.cli.connection import errors_as_messages, player_options
 from service.cli.explained import CannotTell, Json, Language, Reader
 from service.cli.explaining import Explainer
@@ -32,6 +33,9 @@ genuine by `verify`; without receipts and keys from outside a record proves leve
 """
 
 
+Rank = Literal["2", "3", "4", "5", "6", "7", "8", "9", "T", "J", "Q", "K", "A", "X"]
+"""A rank as cards are written: T is ten, X the joker."""
+
 ATTEMPTS: Final = 2
 """Of a request without an answer: an assistant waits for it."""
 
@@ -50,9 +54,9 @@ def mcp(url: str, home: Path, token_file: Path | None, folder: Path) -> int:
     Serve the Model Context Protocol over standard input and output.
 
     For assistants that explain: a game, a replay, a move with its rules, the verdict on a
-    record, a dispute, a ruleset. Nothing is changed and no move is made. Games come from the
-    service at --url, with your token if you have one there, and from files of --folder; no other
-    address and no other file is read.
+    record, a dispute, a ruleset, the decisions in many hands. Nothing is changed and no move is
+    made. Games come from the service at --url, with your token if you have one there, and from
+    files of --folder; no other address and no other file is read.
 
     Needs the extra `agents`: pip install 'shithead[agents]'.
 
@@ -159,23 +163,24 @@ class Tools:
 
     def find_decisions(
         self,
-        folder: str = ".",
+        folder: str | None = None,
         ruleset: str | None = None,
         bot: str | None = None,
-        phase: str | None = None,
-        asked: str | None = None,
-        top: str | None = None,
-        kind: str | None = None,
-        rank: str | None = None,
+        phase: Literal["hand", "up", "down"] | None = None,
+        asked: Rank | None = None,
+        top: Rank | None = None,
+        kind: Kind | Literal["burn", "refused", "time_out"] | None = None,
+        rank: Rank | None = None,
         had_other: bool | None = None,
         lost: bool | None = None,
         whole: bool = False,
     ) -> Json:
         """
-        Find decisions in the sealed hands of a folder, and count what was chosen in such positions.
+        Find decisions in sealed hands, and count what was chosen in such positions.
 
-        `phase` is hand, up or down; `asked` and `top` are ranks; `kind` is play, pick_up, blind,
-        try_stock, pass, burn, refused or time_out; `bot` is a bot's name, or `none` for people.
+        In the public hands of the service; with `folder` in the files of a folder, `.` for all of
+        them. `asked` is the rank that the pile demands, `top` that of its top card, `rank` the one
+        played; `bot` is a bot's name, or `none` for people.
         """
         named = {"ruleset": ruleset, "bot": bot, "phase": phase, "asked": asked, "top": top}
         named |= {"kind": kind, "rank": rank}

@@ -98,7 +98,10 @@ def test_a_running_game_and_a_dispute_are_explained_and_nothing_is_changed(
     dispute = eve.api.post(f"/games/{game}/disputes", body)["id"]
     wait_for(lambda: eve.api.get(f"/disputes/{dispute}")["findings"], seconds=30)
     program = configured(service, tmp_path / "eve")  # only the sides can read statements
-    told, verdict = asked(program, [("dispute", {"dispute": dispute}), ("verify", {"game": game})])
+    conditions = {"phase": "hand", "asked": "T", "kind": "refused", "had_other": True}
+    calls = [("dispute", {"dispute": dispute}), ("verify", {"game": game})]
+    told, verdict, found = asked(program, [*calls, ("find_decisions", conditions)])
+    assert (found["decisions"], found["complete"]) == (0, True)
     assert [one["text"]["quoted"] for one in told["statements"]] == [STATEMENT]
     assert STATEMENT not in json.dumps({**told, "statements": None})
     assert len(json.dumps(told, ensure_ascii=False).encode()) <= 4096
@@ -107,7 +110,7 @@ def test_a_running_game_and_a_dispute_are_explained_and_nothing_is_changed(
     capsys.readouterr()
     run(["verify", str(bundle), "--json"])
     said = json.loads(capsys.readouterr().out)
-    for found in (told["verdict"], verdict):
-        assert (found["result"], found["level"]) == (said["result"], said["level"])
+    for one in (told["verdict"], verdict):
+        assert (one["result"], one["level"]) == (said["result"], said["level"])
     with urlopen(told["page"], timeout=10) as answer:
         assert answer.status == 200

@@ -251,7 +251,7 @@ def test_decisions_are_found_and_counted_as_by_the_command(
     shithead: Callable[..., CommandOutput],
 ) -> None:
     conditions = {"kind": "pick_up", "had_other": True, "bot": "none"}
-    [found] = asked(SAMPLES, [("find_decisions", conditions)])
+    [found] = asked(SAMPLES, [("find_decisions", {"folder": ".", **conditions})])
     words = ("--kind", "pick_up", "--had-other", "--bot", "none", "--limit", "1000")
     said = json.loads(shithead("decisions", SAMPLES, *words, "--json")[1])
     assert found["complete"]
@@ -261,3 +261,67 @@ def test_decisions_are_found_and_counted_as_by_the_command(
     assert (SAMPLES / first["file"]["quoted"]).is_file()
     [outside] = asked(SAMPLES, [("find_decisions", {"folder": ".."})])
     assert "only files of the folder" in outside
+
+
+def test_a_search_states_whether_hands_were_left_out(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("service.cli.explaining.MAX_HANDS", 1)
+    [found] = asked(SAMPLES, [("find_decisions", {"folder": "."})])
+    assert (found["hands"], found["complete"]) == (1, False)
+
+
+def test_a_search_follows_no_link_out_of_the_folder(tmp_path: Path) -> None:
+    folder = tmp_path / "hands"
+    (folder / "more").mkdir(parents=True)
+    secret = as_file(tmp_path, sample("leeds"), "secret.jsonl")
+    (folder / "link.jsonl").symlink_to(secret)
+    (folder / "loop.jsonl").symlink_to("loop.jsonl")
+    as_file(folder / "more", sample("shithead"))
+    found, loop = asked(
+        folder, [("find_decisions", {"folder": "."}), ("verify", {"game": "loop.jsonl"})]
+    )
+    assert (found["hands"], found["unread"]) == (1, 0)
+    assert {one["file"]["quoted"] for one in found["found"]} == {"more/log.jsonl"}
+    assert "neither the name of a file nor the id" in loop
+
+
+@pytest.mark.parametrize(
+    ("call", "words", "reason"),
+    [
+        ("verify", {"game": "a\0b"}, "neither the name of a file nor the id"),
+        ("find_decisions", {"folder": "x" * 300}, "neither the name of a file nor the id"),
+        ("find_decisions", {"folder": "dump"}, "a dump cannot be read"),
+        ("find_decisions", {"folder": ".", "kind": "folly"}, "kind"),
+        ("find_decisions", {"folder": ".", "rank": "10"}, "rank"),
+    ],
+)
+def test_a_question_without_an_answer_is_answered_with_the_reason(
+    tmp_path: Path, call: str, words: Mapping[str, Any], reason: str
+) -> None:
+    (tmp_path / "dump").mkdir()
+    (tmp_path / "dump" / "dump.json").write_text("{}")
+    [answer] = asked(tmp_path, [(call, words)])
+    assert reason in answer
+
+
+def test_decisions_of_the_service_are_found_by_the_same_conditions(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    paths = list[str]()
+    choice = {"choice": "play 7 x2", "n": 1, "share": None, "lost": None}
+    item = {"game": "g", "event": 5, "bot": ORDER}
+
+    def get(_api: Api, path: str) -> Any:
+        paths.append(path)
+        found = {"decisions": 1, "hands": 1, "choices": [choice], "items": [item]}
+        return {**found, "limited": True, "cannot_tell": "", "next": None}
+
+    monkeypatch.setattr(Api, "get", get)
+    words = {"kind": "pick_up", "had_other": True, "bot": "none", "asked": "T"}
+    first, whole = asked(SAMPLES, [("find_decisions", words), ("find_decisions", {"whole": True})])
+    assert paths == [
+        "/decisions?bot=none&asked=T&kind=pick_up&had_other=true&limit=20",
+        "/decisions?limit=200",
+    ]
+    assert (first["decisions"], first["complete"]) == (1, False)
+    assert first["choices"] == whole["choices"] == [choice]
+    assert first["found"] == [{"game": "g", "event": 5, "bot": json.dumps(ORDER)}]
