@@ -259,6 +259,8 @@ def test_a_wide_lobby_shows_seeks_running_tables_and_own_hands_at_one_look(
         shown.set_viewport_size({"width": 1280, "height": 800})
         row = shown.locator("section", has=shown.get_by_role("heading", name=heading))
         expect(row.locator(".row").first).to_be_in_viewport(ratio=1)
+    tops = "all => all.map((one) => one.getBoundingClientRect().top)"
+    assert len(set(guest.locator(".hero, .lists").evaluate_all(tops))) == 1, "no hole above"
     row = page.locator("#own-list .row").first
     assert 44 <= row.evaluate("(one) => one.offsetHeight") <= 48
     row.click(position={"x": 4, "y": 4})
