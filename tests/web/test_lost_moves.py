@@ -94,7 +94,12 @@ def ready(page: Page) -> None:
 def test_the_page_hands_in_the_receipt_of_a_lost_move_and_says_why_the_hand_ended(
     restorable: Restorable, browsers: Visits
 ) -> None:
-    """On a page that was open all the time, on one that is opened later, and on the opponent's."""
+    """
+    On a page that was open all the time, on one that is opened later, and on the opponent's.
+
+    The opponent's page connects again only after the end, which stands where it saw the lost move:
+    as many events as it has.
+    """
     port = restorable.service.port
     (ada, her), (bob, him), (cleo, _) = (player(port, name) for name in ("Ada", "Bob", "Cleo"))
     games = [open_table([ada, one], ruleset="leeds") for one in (bob, cleo)]
@@ -105,9 +110,12 @@ def test_the_page_hands_in_the_receipt_of_a_lost_move_and_says_why_the_hand_ende
         ready(stayed)
         ready(left)
         expect(opponent.locator("#others")).to_contain_text("ready")
+        opponent.route("**/stream", lambda route: route.abort())
         left.goto("about:blank")
     left.goto(f"{browsers.address}/play/{games[1]}")
-    for page in (stayed, opponent, left):
+    for page in (stayed, left, opponent):
+        if page == opponent:
+            page.unroute_all()
         expect(page.locator("#middle")).to_contain_text("ended by the operator", timeout=60_000)
         notice = page.get_by_role("status").filter(has_text="set back to an earlier state")
         expect(notice).to_contain_text("A hand that lost moves is ended")

@@ -118,9 +118,16 @@ export class Chain {
     this.heads[seq] = hex(await headOf(utf8(line)));
   }
 
-  /** Compare the log so far with the stored receipts, and report the first that differs or is unsigned. */
-  async compare() {
+  /**
+   * Compare the log so far with a view and the stored receipts, and report the first that differs or is unsigned. After a
+   * restore another event can stand in the place of the last one.
+   *
+   * @param {Api["GameView"]} view
+   */
+  async compare({ version, head }) {
     await this.work;
+    const last = this.heads[version - 1];
+    if (last !== undefined && last !== head) this.#fault("chain", version - 1);
     if (!canHash()) return;
     for (const note of receiptsOf(this.game)) {
       const [name, version, head] = note.split("\n");

@@ -44,8 +44,8 @@ export async function openTable(id) {
   return nextHand(game.left.signal);
 }
 
-/** Open a hand, and follow it. @param {string} id */
-export async function openGame(id) {
+/** Open a hand, and follow it. @param {string} id @param {typeof game.restored} restored what is known to explain another log than before */
+export async function openGame(id, restored = null) {
   game.left.abort();
   game.left = new AbortController();
   const { signal } = game.left;
@@ -56,10 +56,12 @@ export async function openGame(id) {
     get(`/v1/tables/${view.table}`, { signal }),
     get(`/v1/rulesets/${view.ruleset.id}`, { signal }),
   ]);
+  /** @type {Chain} */
+  const chain = new Chain(id, (fault) => game.chain === chain && warn(fault));
   Object.assign(game, {
-    view, shown: view, table, ruleset, events: [], choice: noChoice(), refusal: null, trouble: "", warnings: [], restored: null,
+    view, shown: view, table, ruleset, events: [], choice: noChoice(), refusal: null, trouble: "", warnings: [], restored,
     lastMove: 0, earlierMove: 0, turned: [], announced: view.version, ratings: { before: null, after: null },
-    opened: game.opened + 1, chain: new Chain(id, warn),
+    opened: game.opened + 1, chain,
   }); // prettier-ignore
   history.replaceState(null, "", `/play/${id}${location.hash}`);
   queue.flush();
@@ -67,7 +69,7 @@ export async function openGame(id) {
   changed();
   sendEntropy();
   if (ownSeat(view) && !isOver(view)) ratingsOf(people(), view.ruleset.id, signal).then((found) => (game.ratings.before = found)).catch(() => {});
-  follow(id, signal).catch((problem) => (problem instanceof Problem && problem.status === 409 ? endIfLost(problem) : report(problem)));
+  follow(id, signal).catch((problem) => (problem instanceof Problem && problem.status === 409 ? endIfLost(problem).catch(report) : report(problem)));
   if (receiptsOf(id).some((note) => Number(note.split("\n")[1]) > view.version)) await endIfLost();
 }
 
@@ -76,25 +78,34 @@ export async function openGame(id) {
  * shown again, also if it goes on after a restore.
  *
  * @param {Problem} [problem] shown if nothing explains it
+ * @param {typeof game.restored} found the restore because of which the events of this page are others than the server's
  */
-async function endIfLost(problem) {
+async function endIfLost(problem, found = null) {
   const { id, as } = game.view;
-  const restore = game.events[0] ? await restoreBetween(game.events[0].at) : null;
+  const restore = found ?? (game.events[0] ? await restoreBetween(game.events[0].at) : null);
   const ended = typeof as === "number" && !isOver(game.view) && (await handInLost(id));
-  if (ended || (problem && restore)) {
-    await openGame(id);
-    game.restored ??= restore;
-    changed();
-  } else if (problem) report(problem);
+  if (ended || (restore && (problem || found))) await openGame(id, restore);
+  else if (problem) report(problem);
 }
 
-/** Show a fault of the log, unless a declared restore explains that another event stands there. @param {string} text @param {number} seq */
-async function contradicted(text, seq) {
-  const [begun, recorded] = [game.events[0]?.at, game.events[seq]?.at];
-  if (begun && recorded) game.restored ??= await restoreBetween(begun, recorded);
-  if (!game.restored) game.warnings.push(text);
+/**
+ * Show a fault of the log, unless a declared restore explains that another event stands there. Events that the restore
+ * lost are then fetched again, once.
+ *
+ * @param {string} text @param {string} kind @param {number} seq
+ */
+async function contradicted(text, kind, seq) {
+  const { id } = game.view;
+  /** @type {{items: Api["Event"][]}} */
+  const { items } = await get(`/v1/games/${id}/events?after=${seq}&limit=1`).catch(() => ({ items: [] })); // the page may have the lost one
+  const begun = game.events[0]?.at;
+  const restore = begun && items.length ? await restoreBetween(begun, items[0].at) : null;
+  if (id !== game.view.id) return;
+  const isStale = kind === "chain" && restore?.at !== game.restored?.at;
+  if (restore) game.restored = restore;
+  else game.warnings.push(text);
   changed();
-  await endIfLost();
+  await endIfLost(undefined, isStale ? restore : null);
 }
 
 /** @param {string} id @param {AbortSignal} signal */
@@ -110,6 +121,7 @@ async function follow(id, signal) {
     game.events[event.seq] = event;
     if (event.seq >= game.view.version) refresh();
     else if (event.seq === game.shown.version - 1) changed();
+    if (event.seq === game.view.version - 1) game.chain.compare(game.view).catch(report);
   }
   if (signal.aborted) return;
   await refresh();
@@ -124,7 +136,9 @@ async function refresh() {
       isStale = false;
       const id = game.view.id;
       const view = await get(`/v1/games/${id}`, { signal: game.left.signal });
-      if (view.id === game.view.id) take(view);
+      if (view.id !== game.view.id) continue;
+      take(view);
+      game.chain.compare(view).catch(report);
     }
   })()
     .catch(report)
@@ -225,7 +239,7 @@ function forget(view) {
 /** After the seal: store the receipt, compare the log with the receipts, and wait for the next hand. @param {AbortSignal} signal */
 async function finish(signal) {
   if (ownSeat(game.view)) await fetchReceipt(game.view.id).catch(report);
-  await game.chain.compare();
+  await game.chain.compare(game.view);
   const end = game.events.find(({ type }) => type === "game_aborted");
   if (end?.type === "game_aborted" && end.data.cause === "operator") game.restored ??= await restoreBetween(game.events[0].at, end.at);
   const people = game.view.seats.filter((seat) => seat.kind === "human").length;
@@ -318,7 +332,7 @@ export async function act(move) {
     [game.earlierMove, game.lastMove] = [game.lastMove, version];
     game.busy = false;
     take(answer.game);
-    game.chain.compare().catch(report);
+    game.chain.compare(game.view).catch(report);
   } catch (problem) {
     if (isUnsure(problem)) game.unsure = { id, version, move, view };
     refused(problem);
@@ -437,7 +451,7 @@ function reached(isUp) {
 function warn({ kind, seq }) {
   const text = t(`warn.${kind}`, { n: seq });
   if (kind === "no_ed25519") game.unchecked = text;
-  else if (kind === "chain" || kind === "receipt") contradicted(text, seq).catch(report);
+  else if (kind === "chain" || kind === "receipt") contradicted(text, kind, seq).catch(report);
   else game.warnings.push(text);
   changed();
 }
