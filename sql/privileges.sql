@@ -149,9 +149,9 @@ FROM PUBLIC;
 GRANT EXECUTE ON FUNCTION keep_block, delete_block, keep_invitation, end_invitation
 TO shithead_service;
 
-REVOKE ALL ON FUNCTION end_challenge, purge_challenges FROM PUBLIC;
+REVOKE ALL ON FUNCTION purge_challenges FROM PUBLIC;
 
-GRANT EXECUTE ON FUNCTION end_challenge, purge_challenges TO shithead_service;
+GRANT EXECUTE ON FUNCTION purge_challenges TO shithead_service;
 
 REVOKE ALL ON FUNCTION add_seek, renew_seek, renew_seeks, withdraw_seek, claim_seeks, purge_seeks FROM PUBLIC;
 

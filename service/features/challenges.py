@@ -1,4 +1,4 @@
-"""Challenges, and the sweep that closes the tables of those that are over."""
+"""Challenges, and the sweep that ends those that have expired."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ from service.store.events import QuotaKind
 
 
 def over(services: Services) -> Work:
-    """Close the tables of challenges that have expired or were declined."""
+    """End the challenges that have expired, with their tables."""
 
     def found(*, limit: int) -> Sequence[UUID]:
-        return services.directory.challenges_to_close(now=services.world.now(), limit=limit)
+        return services.directory.expired_challenges(now=services.world.now(), limit=limit)
 
-    return each(services.challenges.close, found)
+    return each(services.challenges.expire, found)
 
 
 CHALLENGES: Final = Feature(

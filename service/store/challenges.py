@@ -34,7 +34,7 @@ class Challenge(Struct, frozen=True, kw_only=True):
 
 
 class ChallengeRepository(Repository):
-    """Challenges; the commits of their tables add, accept and withdraw them."""
+    """Challenges; the commits of their tables add, accept and end them."""
 
     def challenge(self, table: UUID) -> Challenge | None:
         """Return the challenge for which a table was opened; None if there is none."""
@@ -53,13 +53,9 @@ class ChallengeRepository(Repository):
         rows = self._database.fetch("challenges_received", player, now, limit)
         return [_challenge(row) for row in rows]
 
-    def end_challenge(self, table: UUID, status: ChallengeStatus) -> bool:
-        """Decline an open challenge, or let it expire; return whether it was open."""
-        return bool(self._write("end_challenge", table, status.value))
-
-    def challenges_to_close(self, *, now: datetime, limit: int) -> Sequence[UUID]:
-        """Return the tables of challenges that are over, as long as they are open."""
-        return [table for (table,) in self._database.fetch("challenges_to_close", now, limit)]
+    def expired_challenges(self, *, now: datetime, limit: int) -> Sequence[UUID]:
+        """Return the tables of open challenges that have expired."""
+        return [table for (table,) in self._database.fetch("expired_challenges", now, limit)]
 
     def purge_challenges(self, *, expired_before: datetime) -> int:
         """Delete a batch of challenges that expired before a time; return its size."""

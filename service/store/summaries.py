@@ -70,6 +70,7 @@ class _TableColumns(TypedDict, total=False):
     game_id: str | None
     invited: list[str]  # players whom the host of a new table invites: rows of another table
     challenge: ChallengeSummary | None  # of a new table
+    challenge_end: str  # its status after the end of the table, by default `withdrawn`
     ready_since: str | None  # null: the table does not deal by itself now
 
 

@@ -1,7 +1,6 @@
 -- purge_challenges: delete challenges that expired before a time, at most 10,000; returns how many.
 --
--- One whose table is not closed yet stays, so that it is closed; that of an accepted one, or of one whose
--- seat the host gave to a bot, is an ordinary table.
+-- An open one stays, so that its table is closed.
 CREATE OR REPLACE FUNCTION purge_challenges(before timestamptz) RETURNS bigint
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = public, pg_temp
 AS $$
@@ -12,7 +11,7 @@ BEGIN
     PERFORM refuse_future(before);
     found := ARRAY(
         SELECT c.table_id FROM challenges c
-        WHERE c.expires_at < before AND (c.closed OR c.state IN ('accepted', 'withdrawn'))
+        WHERE c.expires_at < before AND c.state <> 'open'
         LIMIT 10000
     );
     DELETE FROM challenges c WHERE c.table_id = ANY (found);

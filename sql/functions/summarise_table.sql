@@ -3,8 +3,8 @@
 -- The first append with a summary inserts the row; `seats` replaces all seats. New players of the
 -- seats, and the host, are locked (hold_players) against a concurrent purge_players. `invited` are the
 -- players whom the host of a new table invites; an invitation ends with a seat, and with the table. `challenge` is
--- {player, expires_at} of a table that is opened for a player: the seat accepts, the end of the table, or another
--- holder of its seat, withdraws.
+-- {player, expires_at} of a table that is opened for a player: the seat accepts, the end of the table ends it as
+-- `challenge_end` says, or withdraws; so does another holder of its seat.
 CREATE OR REPLACE FUNCTION summarise_table(its_table uuid, reached integer, summary jsonb) RETURNS void
 LANGUAGE plpgsql SET search_path = public, pg_temp
 AS $$
@@ -54,8 +54,8 @@ BEGIN
     IF fields ->> 'status' = 'closed' THEN
         DELETE FROM invitations i WHERE i.table_id = its_table;
         UPDATE challenges c
-        SET closed = true, state = CASE c.state WHEN 'open' THEN 'withdrawn' ELSE c.state END
-        WHERE c.table_id = its_table;
+        SET state = coalesce(fields ->> 'challenge_end', 'withdrawn')
+        WHERE c.table_id = its_table AND c.state = 'open';
     END IF;
 
     IF fields -> 'seats' IS NOT NULL THEN

@@ -463,7 +463,6 @@ CREATE TABLE challenges (
     state       text         NOT NULL,
     created_at  timestamptz  NOT NULL,
     expires_at  timestamptz  NOT NULL,
-    closed      boolean      NOT NULL DEFAULT false,
     CONSTRAINT challenges_pkey PRIMARY KEY (table_id),
     CONSTRAINT challenges_name_another CHECK (challenger <> player),
     CONSTRAINT challenges_state_known CHECK (
@@ -473,14 +472,12 @@ CREATE TABLE challenges (
 CREATE INDEX challenges_by_challenger ON challenges (challenger, created_at DESC);
 CREATE INDEX challenges_by_player ON challenges (player, created_at DESC);
 CREATE INDEX challenges_by_end ON challenges (expires_at);
-CREATE INDEX challenges_to_close ON challenges (expires_at)
-WHERE NOT closed AND state IN ('open', 'declined', 'expired');
+CREATE INDEX challenges_to_expire ON challenges (expires_at) WHERE state = 'open';
 COMMENT ON TABLE challenges IS
     'Challenges of players by others: a table that was opened for one player, who is invited. Deleted a '
     'day after their end, and with either player.';
 COMMENT ON COLUMN challenges.challenger IS 'the host of the table';
 COMMENT ON COLUMN challenges.state IS 'an open one is over once it has expired, also before it is set so';
-COMMENT ON COLUMN challenges.closed IS 'the table is closed; that of one that is over is closed soon';
 
 CREATE VIEW open_invitations AS
 SELECT i.table_id, i.player, i.at, t.host, t.version, t.ruleset_id, t.public

@@ -37,16 +37,11 @@ WHERE c.player = $1::uuid AND c.state = 'open' AND c.expires_at > $2::timestampt
 ORDER BY c.created_at DESC, c.table_id
 LIMIT $3::bigint
 
--- end_challenge: decline an open challenge, or let it expire.
--- $1 table, $2 state
-SELECT end_challenge($1::uuid, $2::text)
-
--- challenges_to_close: challenges that are over, and whose tables are open; the earliest end first.
+-- expired_challenges: open challenges that have expired, the earliest end first.
 -- $1 time, $2 row limit
 SELECT c.table_id
 FROM challenges c
-WHERE NOT c.closed AND c.state IN ('open', 'declined', 'expired')
-    AND (c.state <> 'open' OR c.expires_at <= $1::timestamptz)
+WHERE c.state = 'open' AND c.expires_at <= $1::timestamptz
 ORDER BY c.expires_at
 LIMIT $2::bigint
 

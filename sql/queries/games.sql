@@ -158,7 +158,7 @@ WHERE (t.created_at, t.table_id) < ($5::timestamptz, $6::uuid)
     AND ($4::text IS NULL OR t.status = $4::text)
     AND ($4::text IS DISTINCT FROM 'open' OR t.host = $1::uuid OR NOT EXISTS (
         SELECT FROM challenges c
-        WHERE c.table_id = t.table_id AND c.state IN ('open', 'declined', 'expired')
+        WHERE c.table_id = t.table_id AND c.state = 'open'
     ))
 ORDER BY t.created_at DESC, t.table_id DESC
 LIMIT $7::bigint

@@ -198,7 +198,6 @@ WITH_A_STOLEN_CONNECTION = {
     "gives a player, with the player's token, a handle": ("choose_handle",),
     "starts or ends a player's block of another": ("keep_block", "delete_block"),
     "invites players to any table, or ends invitations": ("keep_invitation", "end_invitation"),
-    "declines a challenge, or lets it expire": ("end_challenge",),
     "delays, hurries or invents what a receiver is sent, but not where to": (
         *("wake_webhooks", "claim_webhooks", "begin_webhook", "note_webhook_state"),
         *("note_webhook_look", "note_webhook_sent"),

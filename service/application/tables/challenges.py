@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import Any, Final
 from uuid import UUID
@@ -14,7 +13,7 @@ from service.application.errors import Refusal, invalid, not_found
 from service.application.handles import people_json
 from service.application.tables.commands import TableChanges
 from service.application.tables.record import TableRequest
-from service.application.tables.tables import Tables
+from service.application.tables.tables import Tables, challenge_over
 from service.domain.events import Entropy
 from service.replay.sentences import said
 from service.shx.canonical import format_time
@@ -71,10 +70,16 @@ class Challenges:
         if found.player != player.id:
             raise not_found("challenge")
         if found.status not in (ChallengeStatus.OPEN, ChallengeStatus.ACCEPTED):
-            raise _over()
-        return self.tables.sit(
-            player, identity, seat=None, entropy=entropy, key=key, invite=None, request=request
-        )
+            raise challenge_over()
+        try:
+            return self.tables.sit(
+                player, identity, seat=None, entropy=entropy, key=key, invite=None, request=request
+            )
+        except Refusal:
+            now = self.directory.challenge(identity)
+            if now is None or now.status in (ChallengeStatus.OPEN, ChallengeStatus.ACCEPTED):
+                raise
+            raise challenge_over() from None  # it ended at the same moment
 
     def end(self, player: RegisteredPlayer, identity: UUID) -> None:
         """
@@ -84,26 +89,15 @@ class Challenges:
         """
         found = self._seen(player.id, identity)
         if found.status is not ChallengeStatus.OPEN:
-            raise _over()
-        if found.player == player.id:
-            if not self.directory.end_challenge(identity, ChallengeStatus.DECLINED):
-                raise _over()  # it ended at the same moment
-            self.changes.notifier.player_changed(found.challenger)
-            with suppress(Refusal):  # the sweep closes it
-                self.tables.shut(identity)
-            return
-        try:
-            self.tables.shut(identity)
-        except Refusal:
-            raise _over() from None  # accepted at the same moment
-        self.changes.notifier.player_changed(found.player)
+            raise challenge_over()
+        declines = found.player == player.id
+        ended = ChallengeStatus.DECLINED if declines else ChallengeStatus.WITHDRAWN
+        self.tables.shut(identity, ends=ended)
+        self.changes.notifier.player_changed(found.challenger if declines else found.player)
 
-    def close(self, identity: UUID) -> None:
-        """Close the table of a challenge that is over. Safe to repeat; raises Refusal."""
-        found = self.directory.challenge(identity)
-        if found is not None and found.at(self.changes.world.now()) != found:
-            self.directory.end_challenge(identity, ChallengeStatus.EXPIRED)
-        self.tables.shut(identity)
+    def expire(self, identity: UUID) -> None:
+        """End a challenge that has expired, with its table. Safe to repeat; raises Refusal."""
+        self.tables.shut(identity, ends=ChallengeStatus.EXPIRED)
 
     def get(self, player: RegisteredPlayer, identity: UUID) -> dict[str, Any]:
         """Return a challenge of or by a player as JSON; raises Refusal `not-found`."""
@@ -142,7 +136,3 @@ class Challenges:
             }
             for one in some
         ]
-
-
-def _over() -> Refusal:
-    return Refusal("challenge-over", said("request.challenge_over"))

@@ -10,6 +10,7 @@ from uuid import UUID
 
 import orjson
 
+from schemas.challenges import ChallengeStatus
 from service.application.access import visible_table
 from service.application.calls import Answered, Caller, RegisteredPlayer, digest
 from service.application.errors import Refusal, invalid, invalid_body, not_found
@@ -302,10 +303,15 @@ class AtTable(StreamCommand[TableRecord, ChangedTable]):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ChangeTable(AtTable):
-    """A change of a table's seats, or its end; with `deals` it deals the first hand if full."""
+    """
+    A change of a table's seats, or its end; with `deals` it deals the first hand if full.
+
+    With `ends` the challenge for which the table was opened ends so.
+    """
 
     decision: Callable[[TableRecord], Sequence[TableEvent]]
     deals: bool
+    ends: ChallengeStatus | None = None
 
     def decide(self, record: TableRecord) -> Accepted[ChangedTable]:
         """Return the events and the table as its caller sees it; raises Refusal."""
@@ -320,7 +326,7 @@ class ChangeTable(AtTable):
         made = ChangedTable(record=done, dealt=dealt)
         if not lines:
             return Accepted(answer=answer, made=made)
-        append = table_append(done, lines + more, expected=record.version)
+        append = table_append(done, lines + more, expected=record.version, ends=self.ends)
         sits_down = any(isinstance(event, SeatTaken) for event in events)
         host, player = UUID(record.table.host), self.by.id
         admission = Admission(table=self.table, host=host, player=player) if sits_down else None

@@ -8,6 +8,7 @@ from uuid import UUID
 import orjson
 from msgspec.structs import replace
 
+from schemas.challenges import ChallengeStatus
 from schemas.events import recorded_clock
 from service.application.games.commits import new_game_summary, outbox_rows
 from service.application.games.entry import GameEntry
@@ -85,9 +86,16 @@ def table_append(
     *,
     expected: int,
     summary: NewTableSummary | None = None,
+    ends: ChallengeStatus | None = None,
 ) -> StreamAppend:
-    """Return the append of lines to a table's stream, with the columns of its row."""
+    """
+    Return the append of lines to a table's stream, with the columns of its row.
+
+    With `ends` the open challenge for which the table was opened ends so.
+    """
     columns = summary or table_summary(record)
+    if ends is not None:
+        columns["challenge_end"] = ends.value
     return TABLES.append(record, lines, expected=expected, summary=columns)
 
 

@@ -172,6 +172,11 @@ def check_not_playing(table: Table) -> None:
         raise Refusal("hand-running", said("request.hand_running"))
 
 
+def challenge_over() -> Refusal:
+    """Return the refusal of an answer to a challenge that is over."""
+    return Refusal("challenge-over", said("request.challenge_over"))
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Tables:
     """Use cases of tables."""
@@ -263,13 +268,12 @@ class Tables:
         """
         Raise Refusal `forbidden` if the table was opened for another player, who has not come.
 
-        A declined or expired challenge admits no player: its table is being closed.
+        An expired challenge admits no player: its table is closed soon.
         """
         kept = self.directory.challenge(identity)
-        if kept is None or kept.status in (ChallengeStatus.ACCEPTED, ChallengeStatus.WITHDRAWN):
+        if kept is None or kept.status is not ChallengeStatus.OPEN:
             return
-        status = kept.at(self.changes.world.now()).status
-        if kept.player != player or status is not ChallengeStatus.OPEN:
+        if kept.player != player or kept.at(self.changes.world.now()) != kept:
             raise Refusal("forbidden", said("request.seat_kept"))
 
     def _check_admitted(self, table: Table, player: RegisteredPlayer) -> None:
@@ -306,17 +310,26 @@ class Tables:
             raise Refusal("forbidden", said("request.host_closes"))
         self._change(caller, player, identity, lambda r: table_closed(r.table, expected))
 
-    def shut(self, identity: UUID) -> None:
+    def shut(self, identity: UUID, *, ends: ChallengeStatus | None = None) -> None:
         """
-        Close a table for the operator, between hands.
+        Close a table for the operator, between hands; with `ends` an open challenge ends so.
 
-        Raises Refusal `not-found` or `hand-running`.
+        A challenge is accepted by a commit of the same stream, so of two answers at the same moment
+        one is refused. Raises Refusal `not-found`, `hand-running` or `challenge-over`.
         """
         row = self.directory.table(identity)
         if row is None:
             raise not_found("table")
         host = RegisteredPlayer(id=row.host, name="")
-        self._change(Caller(player=host.id), host, identity, lambda r: table_closed(r.table))
+
+        def events(record: TableRecord) -> Sequence[TableEvent]:
+            if ends is not None:
+                found = self.directory.challenge(identity)
+                if found is None or found.status is not ChallengeStatus.OPEN:
+                    raise challenge_over()
+            return table_closed(record.table)
+
+        self._change(Caller(player=host.id), host, identity, events, ends=ends)
 
     def change_seat(
         self,
@@ -390,6 +403,7 @@ class Tables:
         request: Idempotency | None = None,
         *,
         deals: bool = False,
+        ends: ChallengeStatus | None = None,
     ) -> Answered:
         command = ChangeTable(
             player=player.id,
@@ -400,6 +414,7 @@ class Tables:
             caller=caller,
             decision=decision,
             deals=deals,
+            ends=ends,
         )
         return self.handler.handle(command)
 

@@ -2,20 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from datetime import timedelta
+from functools import partial
 from typing import Any
 from unittest.mock import patch
+from uuid import UUID
 
 import psycopg
 import pytest
 
 from schemas.challenges import ChallengeSchema, ChallengesSchema
+from service.application.errors import Refusal
 from service.application.quotas import QUOTAS, Slice
+from service.application.tables.dealing import table_append
 from service.application.tables.record import CHALLENGE_TERM
 from service.features.challenges import CHALLENGES
-from service.store.events import QuotaKind
+from service.store.events import QuotaKind, StreamAppend
 from tests.streams import numbered
 from tests.worlds.api_world import Answer, Person, World, problem_of
 
@@ -261,7 +265,8 @@ def test_a_challenge_expires_after_a_day_and_its_table_is_closed(
         assert (status(ada, path), listed(bob, "received")) == ("expired", [])
         assert notices(bob, "challenged") == []
         assert problem_of(bob.post(f"{path}/accept")) == "challenge-over"
-        assert problem_of(bob.post(f"{table_of(path)}/seats")) == "forbidden"
+        for person in (bob, world.person("Eve")):
+            assert problem_of(person.post(f"{table_of(path)}/seats")) == "forbidden"
         assert sweep(world) == 1
         assert sweep(world) == 0
     assert status(bob, path) == "expired"
@@ -269,18 +274,62 @@ def test_a_challenge_expires_after_a_day_and_its_table_is_closed(
     assert ada.get(table_of(kept)).json["status"] == "playing"
 
 
-def test_a_decline_whose_process_died_before_the_table_was_closed_is_completed(
-    world: World, ada: Person, bob: Person
+@contextmanager
+def beside(act: Callable[[], object]) -> Iterator[None]:
+    """Act once, before the commit of the next change of a table that was decided meanwhile."""
+    acted: list[object] = []
+
+    def appended(*args: Any, **more: Any) -> StreamAppend:
+        if not acted:
+            acted.append(act)
+            act()
+        return table_append(*args, **more)
+
+    with patch("service.application.tables.commands.table_append", appended):
+        yield
+
+
+@pytest.mark.parametrize("visibility", ["public", "private"])
+@pytest.mark.parametrize("ended", ["declined", "withdrawn", "expired"])
+def test_an_acceptance_beside_the_end_of_a_challenge_is_refused(
+    world: World, ada: Person, bob: Person, ended: str, visibility: str
 ) -> None:
-    path = challenged(ada, bob, visibility="public")
-    with patch.object(type(world.services.tables), "shut"):
-        assert bob.call("DELETE", path).status_code == 204
-    assert ada.get(table_of(path)).json["status"] == "open"
-    for person in (bob, world.person("Eve")):
-        assert problem_of(person.post(f"{table_of(path)}/seats")) == "forbidden"
-    assert sweep(world) == 1
+    path = challenged(ada, bob, visibility=visibility)
+
+    def end() -> None:
+        if ended == "expired":
+            with later(world, CHALLENGE_TERM):
+                assert sweep(world) == 1
+        else:
+            by = bob if ended == "declined" else ada
+            assert by.call("DELETE", path).status_code == 204
+
+    with beside(end):
+        assert problem_of(bob.post(f"{path}/accept")) == "challenge-over"
+    assert status(ada, path) == ended
     assert ada.get(table_of(path)).json["status"] == "closed"
-    assert status(ada, path) == "declined"
+
+
+@pytest.mark.parametrize("ended", ["declined", "withdrawn", "expired"])
+def test_the_end_of_a_challenge_beside_its_acceptance_is_refused(
+    world: World, ada: Person, bob: Person, ended: str
+) -> None:
+    """Also at a table that deals only when somebody asks for it."""
+    path = challenged(ada, bob, deal=False)
+
+    def accept() -> None:
+        assert bob.post(f"{path}/accept").status_code == 201
+
+    if ended == "expired":
+        kept = partial(world.services.challenges.expire, UUID(path.rpartition("/")[2]))
+        with beside(accept), pytest.raises(Refusal, match="challenge is over"):
+            kept()
+    else:
+        with beside(accept):
+            answer = (bob if ended == "declined" else ada).call("DELETE", path)
+        assert problem_of(answer) == "challenge-over"
+    assert status(ada, path) == "accepted"
+    assert ada.get(table_of(path)).json["status"] == "between"
 
 
 def test_old_challenges_are_deleted_but_not_before_their_tables_are_closed(
