@@ -147,6 +147,8 @@ def _mutations(line: str) -> Iterator[str]:
 
 def _compiles(path: Path, text: str, before: str, after: str) -> bool:
     """Return whether a module still has a meaning: nothing is learned from one that has none."""
+    if path.suffix == ".js" and (" not " in after or _code(before) == _code(after)):
+        return False
     if path.suffix != ".py":
         return after.strip() != "pass" and _without_prose(before) != _without_prose(after)
     try:
@@ -154,6 +156,11 @@ def _compiles(path: Path, text: str, before: str, after: str) -> bool:
     except SyntaxError:
         return False
     return len({_without_words(tree) for tree in trees}) == 2
+
+
+def _code(line: str) -> str:
+    """Return a line of a script without its comments."""
+    return re.sub(r" // .*|/\*\*? .*? \*/", "", line)
 
 
 def _without_prose(line: str) -> str:
@@ -193,7 +200,7 @@ def reaching(one: Planted, root: Path) -> list[str]:
     Return the files of tests that name the module of a mutation, nearest first.
 
     If they are few, tests of the modules that use it follow, and the others of its folder; its own
-    examples come first.
+    examples come first, and before the tests of a script those of its types, which need no browser.
     """
     path = Path(one.file)
     tests = sorted((root / "tests").rglob("test_*.py"))
@@ -222,6 +229,7 @@ def reaching(one: Planted, root: Path) -> list[str]:
     has_examples = path.suffix == ".py" and ">>> " in (root / path).read_text("utf-8")
     nearest = [
         *[root / "tests" / "unit" / "test_doctests.py"][:has_examples],
+        *[root / "tests" / "web" / "test_types.py"][: path.suffix == ".js"],
         *sorted(dict.fromkeys(found), key=lambda test: _distance(test, path)),
         *sorted(dict.fromkeys(further), key=lambda test: _distance(test, path)),
     ]
@@ -281,6 +289,7 @@ def _result_of(tests: Sequence[str], root: Path) -> str:
                 **os.environ,
                 "PYTHONPATH": str(root),
                 "PYTHONPYCACHEPREFIX": str(root / "bytecode"),
+                "PYTHONDONTWRITEBYTECODE": "",  # else each process of a test compiles all modules
             },
             capture_output=True,
             timeout=SECONDS,

@@ -236,9 +236,12 @@ def test_a_side_submits_a_receipt_and_reads_periods_and_hash(
     expect(facts).to_contain_text(dispute["bundle_sha256"])
     assert faults_of(page) == []
     visitor = visits.page("desktop")
+    periods = {**dispute["periods"], "referee_account_seconds": 50}
+    waits = {**dispute, "you": None, "periods": periods}
+    visitor.route(f"**/v1{path}", lambda route: route.fulfill(json=waits))
     visitor.goto(path)
     conditions = "A referee did not sit at this table, has finished 0 hands, and has had an account"
-    expect(visitor.locator("#court")).to_contain_text(conditions)
+    expect(visitor.locator("#court")).to_contain_text(f"{conditions} for 50 seconds.")
     expect(visitor.get_by_role("button", name="Offer to judge")).to_have_count(0)
     expect(visitor.get_by_label("A receipt file")).to_have_count(0)
 

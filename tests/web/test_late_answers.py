@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from playwright.sync_api import Page, Route, expect
 
-from tests.client import open_table, register
+from tests.client import Client, open_table, register
 from tests.running import Running, wait_for
 from tests.web.browsing import Visits
 from tests.web.samples import Sample, enter, samples
@@ -80,6 +80,25 @@ def test_the_ratings_of_the_ruleset_that_was_chosen_last_are_shown(visits: Visit
     held.wait(passed=1)
     held.release({"items": [rating(LATE)], "next": None})
     expect(page.locator("#ratings")).not_to_contain_text(LATE)
+
+
+def test_the_form_describes_the_ruleset_that_was_chosen_last(
+    visits: Visits, service: Running
+) -> None:
+    """Its options, and how its rules differ from those that the reader knows."""
+    ruleset = Client(port=service.port).get("/v1/rulesets/shithead")
+    offered = [name for name, option in ruleset["options"].items() if option["values"]]
+    page = visits.open("/")
+    page.locator("#more > summary").click()
+    held = Held(page, "**/v1/rulesets/reverse/differences?*")
+    for chosen in ("reverse", "shithead"):
+        page.locator("#ruleset").select_option(chosen)
+    held.wait()
+    expect(page.locator("#about-ruleset")).to_contain_text("These are the rules you know.")
+    held.release({"items": [{"text": LATE, "rule": None}]})
+    expect(page.locator("#about-ruleset")).not_to_contain_text(LATE)
+    options = page.locator("#options [data-option]")
+    assert [one.get_attribute("data-option") for one in options.all()] == offered
 
 
 def test_a_second_press_on_more_ratings_adds_no_rows_twice(visits: Visits) -> None:

@@ -16,6 +16,7 @@ from playwright.sync_api import Page, Route, expect
 
 from tests.client import Client, open_table, register
 from tests.examples import stride
+from tests.random_games import Plan, made_game
 from tests.running import Running, wait_for
 from tests.web.browsing import FAR_ROWS, SIZES, Visits, faults_in_every_size, faults_of, tab_to
 from tests.web.page_pool import PagePool
@@ -435,6 +436,27 @@ def test_the_knowledge_of_a_seat_is_shown_beside_its_decision(
     expect(page.locator("#knowledge")).to_have_attribute("open", "")
 
 
+def test_what_a_seat_knows_of_twelve_seats_is_listed_seat_by_seat(
+    visits: Visits, service: Running
+) -> None:
+    """Each place has a heading of its own, and the seats with two digits come last."""
+    lines = made_game(Plan(name="twelve", ruleset="leeds", seats=12))
+    twelve = Sample(name="twelve", lines=tuple(lines))
+    enter(str(service.settings.database_url), service.port, (twelve,))
+    first = next(n for n, line in enumerate(lines) if json.loads(line)["type"] == "cards_played")
+    path = f"/v1/games/{twelve.game}/audit"
+    seat = api(service, f"{path}/moves/{first}")["seat"]
+    known = api(service, f"{path}/knowledge?seat={seat}&at={first}")["cards"]
+    page = opened(visits, twelve.game, f"?event={first}&why=1")
+    page.locator("#knowledge summary").click()
+    places = {(card["zone"], card["seat"]) for card in known}
+    expect(page.locator("#knowledge h4")).to_have_count(len(places) + 1)  # and the unseen cards
+    seats = {card["card"]: card["seat"] for card in known if card["zone"] == "up"}
+    shown = [str(one.get_attribute("data-card")) for one in page.locator("#knowledge .card").all()]
+    assert len(set(seats.values())) == 12
+    assert [seats[card] for card in shown if card in seats] == sorted(seats.values())
+
+
 def refused_then_ended(service: Running, **more: Any) -> tuple[str, Client]:
     """Return a hand in which the host's attempt was refused, and which the host then gave up."""
     host = register(service.port, "Ada")
@@ -715,6 +737,22 @@ def test_steps_of_the_replay_are_shown_one_after_the_other(visits: Visits) -> No
     wait_for_version(page, seq + 2)
 
 
+def test_a_seat_that_a_play_passes_over_gets_a_whole_sign(visits: Visits) -> None:
+    """Also beside the edge of a phone, with long words; a seat that is out gets none."""
+    page = visits.visitor("phone", paced=True, locale="sv-SE").new_page()
+    page.clock.install()
+    signs = page.locator("#flights .sign")
+    for seq, texts in ((46, ["⤼ hoppas över"]), (196, [])):  # before the second one seat 1 is out
+        page.goto(f"/replay/{sample('reverse').game}?event={seq - 1}")
+        expect(page.locator("#position")).to_contain_text(f"{seq - 1} /")
+        page.locator("#forward").click()
+        page.clock.run_for(1000)
+        expect(page.locator("#position")).to_contain_text(f"{seq} /")
+        expect(signs).to_have_text(texts)
+        for box in filter(None, (one.bounding_box() for one in signs.all())):
+            assert 0 <= box["x"] <= 360 - box["width"]
+
+
 def test_a_step_forward_sounds_and_one_back_does_not(visits: Visits) -> None:
     context = visits.visitor()
     context.add_init_script(TONES)
@@ -829,7 +867,7 @@ def judge_last_moves(page: Page) -> None:
 
 def test_a_bots_opinion_is_a_curve_with_the_largest_mistakes(visits: Visits) -> None:
     """
-    It is fetched when the reader opens it; a listed mistake leads to its version.
+    It is fetched when the reader opens it first; a listed mistake leads to its version.
 
     It is beside the felt, or below it on a phone, and takes nothing from it.
     """
@@ -861,6 +899,12 @@ def test_a_bots_opinion_is_a_curve_with_the_largest_mistakes(visits: Visits) -> 
     mistake.click()
     wait_for_version(page, version)
     assert faults_of(page, besides=[FAR_ROWS]) == []
+    asked: list[str] = []
+    page.on("request", lambda request: asked.append(request.url))
+    for _ in ("closed", "opened again"):
+        page.get_by_role("button", name="A bot's opinion").click()
+    expect(mistake).to_be_visible()
+    assert [one for one in asked if "opinion" in one] == []
 
 
 ALIKE: dict[str, Any] = {
