@@ -145,8 +145,8 @@ def parse_seat_keys(words: Iterable[str]) -> dict[int, str]:
 
     Raises BadEvidence for a word of another form, a seat named twice, or a weak key.
 
-    >>> parse_seat_keys(["0=11qYAYKxCrfVS/7TyWQHOg7hcvPapiMlrwIaaPcHURo="])
-    {0: '11qYAYKxCrfVS/7TyWQHOg7hcvPapiMlrwIaaPcHURo='}
+    >>> parse_seat_keys(["2=11qYAYKxCrfVS/7TyWQHOg7hcvPapiMlrwIaaPcHURo="])
+    {2: '11qYAYKxCrfVS/7TyWQHOg7hcvPapiMlrwIaaPcHURo='}
     """
     keys: dict[int, str] = {}
     for word in words:
