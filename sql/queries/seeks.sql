@@ -61,8 +61,13 @@ ORDER BY count(DISTINCT player_id) DESC, min(created_at), rulesets
 LIMIT $2
 
 -- hands_left: of a player's newest hands with other people that are over, how many, and how many the player left.
+--
+-- A player who came back while a bot stood in has left only if the hand then waited in vain.
 -- $1 player, $2 number of hands, those against bots and running ones included
-SELECT count(*), count(*) FILTER (WHERE g.left_by @> to_jsonb(own.seat))
+SELECT count(*), count(*) FILTER (
+    WHERE g.left_by @> to_jsonb(own.seat)
+        AND (g.reason = 'idle' OR NOT coalesce(g.back, '[]') @> to_jsonb(own.seat))
+)
 FROM (
     SELECT s.game_id, s.seat
     FROM game_seats s

@@ -13,7 +13,7 @@ from typing import Final
 from service.application.games.record import GameRecord
 from service.application.ports import Doubt, no_doubt
 from service.domain.commands import Seat
-from service.domain.events import Clock
+from service.domain.events import AbortCause, Clock
 from service.domain.game import EntropyState, Game, Status
 from service.domain.legal import may_be_followed_up, opens_first_come, waits_for_people
 from service.runtime.config import Setting, whole_number
@@ -185,8 +185,11 @@ def seats_left(game: Game) -> list[Seat]:
     Return the seats whose people had left a hand by its end.
 
     A bot stood in for them, or the hand was aborted because it waited for them in vain. Who gives
-    up has not left: that is a loss like any other.
+    up has not left: that is a loss like any other; nor has who agreed to the end, as all did. A
+    return without a move is in no event: readers subtract it.
     """
+    if game.result is not None and game.result.cause is AbortCause.AGREED:
+        return []
     awaited = None if game.result is None else game.result.awaited
     seats = range(len(game.seats))
     return [s for s in seats if s == awaited or stands_in(game, s, back=frozenset())]

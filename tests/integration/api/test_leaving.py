@@ -180,15 +180,19 @@ def test_only_seats_read_who_is_away_and_nobody_claims_at_a_table_with_a_clock(
 def test_a_claimed_hand_counts_as_left_for_the_absent_player_alone(
     ada: Person, bob: Person, clock: Clock
 ) -> None:
-    """Whether the others let a bot stand in or end the hand; an agreed end counts for nobody."""
-    for then, seats in (("stand_in", [1]), ("end", [1]), ("agree", [])):
+    """
+    Whether the others let a bot stand in or end the hand.
+
+    An agreed end counts for nobody, as the player agreed to it, also with a bot standing in.
+    """
+    for then, seats in (("stand_in", [1]), ("end", [1]), ("agree", []), ("stand_in agree", [])):
         game = hand_of(ada, bob)
         clock.leave(bob)
-        if then == "agree":
+        if then != "agree":
+            claim(ada, game, 1, then.split()[0])
+        if then.endswith("agree"):
             agree(ada, game)
             agree(bob, game)
-        else:
-            claim(ada, game, 1, then)
         if then == "stand_in":
             ada.post(f"{game}/moves", {"type": "forfeit"})
         entry = ada.world.services.game_cache.fresh(UUID(game.rpartition("/")[2]))

@@ -11,7 +11,7 @@ import pytest
 
 from service.application.calls import Caller, Idempotency, RegisteredPlayer
 from service.application.errors import Refusal
-from service.application.games.schedule import ENTROPY_SECONDS
+from service.application.games.schedule import ENTROPY_SECONDS, stands_in
 from service.application.quotas import QUOTAS, Slice
 from service.application.tables.matching import PRESENT, TERM
 from service.application.tables.seeks import SeekRequest
@@ -25,6 +25,8 @@ from tests.streams import numbered
 from tests.unit.application.conftest import SharedStore
 from tests.worlds.fake_world import entry_of, legal, open_game, person, version_of
 from tests.worlds.fake_world import post as post_move
+
+CLOCK = Clock(turn_seconds=5, swap_seconds=5, reserve_seconds=5)
 
 
 def post(
@@ -419,8 +421,7 @@ def walk_away(
     services: Services, deployment: SharedStore, host: RegisteredPlayer, guest: RegisteredPlayer
 ) -> None:
     """Let the guest of a hand of two people stay away until a bot has stood in to its end."""
-    clock = Clock(turn_seconds=5, swap_seconds=5, reserve_seconds=5)
-    game = open_game(services, host, ("me", "open"), clock=clock, guests=(guest,), turn_limit=20)
+    game = open_game(services, host, ("me", "open"), clock=CLOCK, guests=(guest,), turn_limit=20)
     while not entry_of(services, game).record.sealed:
         moves = legal(services, game, 0)
         if moves:
@@ -451,6 +452,31 @@ def test_a_seek_shows_how_often_its_player_left_hands_with_other_people(
     assert [post(services, one)["standing"] for one in (ada, bob)] == ["stays", "leaves"]
     [waiting], _ = services.seeks.waiting(after=0, limit=9)
     assert waiting["standings"] == {"stays": 1, "mixed": 0, "leaves": 1}
+
+
+@pytest.mark.parametrize(("returns", "left"), [(True, 0), (False, 1)])
+def test_a_player_who_is_back_at_the_end_has_not_left_the_hand(
+    *,
+    services: Services,
+    deployment: SharedStore,
+    ada: RegisteredPlayer,
+    bob: RegisteredPlayer,
+    returns: bool,
+    left: int,
+) -> None:
+    """Also before the player's next move: the record has no event of a return."""
+    game = open_game(services, ada, ("me", "open"), clock=CLOCK, guests=(bob,))
+    while not stands_in(entry_of(services, game).record.game, 1, back=frozenset()):
+        moves = legal(services, game, 0)
+        if moves:
+            post_move(services, ada, game, moves[0])
+        else:
+            deployment.world.wait(10)
+            services.turns.play_due_moves(game, version_of(services, game))
+    if returns:
+        services.stand_ins.back(Caller(player=bob.id), game)
+    post_move(services, ada, game, {"type": "forfeit"})
+    assert services.directory.hands_left(bob.id, newest=9) == (1, left)
 
 
 def test_the_standing_follows_from_the_newest_hands_alone(
