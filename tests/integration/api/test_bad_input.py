@@ -41,10 +41,6 @@ def test_a_body_that_is_not_json_is_malformed(world: World, raw: bytes) -> None:
     [
         ({}, "/name"),
         ({"name": 7}, "/name"),
-        ({"name": ""}, "/name"),
-        ({"name": "x" * 41}, "/name"),
-        ({"name": "a\u0007b"}, "/name"),
-        ({"name": "a\u0000b"}, "/name"),
         ({"name": "Ada", "more": {"a/b": ["", "\u0000"]}}, "/more/a~1b/1"),
         ({"name": "Ada", "nmae": 1}, "/nmae"),
         ({"name": "Ada", "a/b": 1}, "/a~1b"),
@@ -58,13 +54,6 @@ def test_an_invalid_body_is_answered_with_pointers_to_its_faults(
     answer = world.client.post("/v1/players", data=json.dumps(body), content_type=JSON)
     assert problem_of(answer) == "invalid-body"
     assert at in [error["at"] for error in answer.json["errors"]]
-
-
-@pytest.mark.parametrize("name", ["", "   ", "a\nb", "a\u001b[2Jb", "a\u202eb", "x" * 81, 7, None])
-def test_a_ruleset_needs_a_visible_name(ada: Person, name: Any) -> None:
-    answer = ada.post("/v1/rulesets", {"name": name, "base": "shithead", "changes": {}})
-    assert problem_of(answer) == "invalid-body"
-    assert [error["at"] for error in answer.json["errors"]] == ["/name"]
 
 
 def test_pointers_reach_into_lists_and_objects(ada: Person) -> None:

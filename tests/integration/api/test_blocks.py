@@ -56,12 +56,6 @@ def test_the_blocks_of_a_player_are_limited(world: World, ada: Person, bob: Pers
         assert problem_of(block(ada, world.person("Eve").id)) == "limit-reached"
 
 
-@pytest.mark.parametrize("method", ["GET", "PUT", "DELETE"])
-def test_a_block_needs_a_token(world: World, bob: Person, method: str) -> None:
-    path = "/v1/players/me/blocks" + ("" if method == "GET" else f"/{bob.id}")
-    assert problem_of(world.client.open(path, method=method)) == "unauthorized"
-
-
 @pytest.mark.parametrize("visibility", ["public", "private"])
 def test_the_host_keeps_a_blocked_player_from_a_seat_and_from_nothing_else(
     world: World, ada: Person, bob: Person, visibility: str

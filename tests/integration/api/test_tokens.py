@@ -153,27 +153,10 @@ def test_a_token_never_exceeds_its_issuer(ada: Person) -> None:
     )
 
 
-@pytest.mark.parametrize(
-    "text",
-    [
-        "2046-05-04T00:30:00Z",
-        "2046-05-04T00:30:00.000Z",
-        "2046-05-04T00:30:00+00:00",
-        "2046-05-03T22:30:00.000000000-02:00",
-    ],
-)
-def test_an_end_is_any_time_of_rfc_3339(ada: Person, text: str) -> None:
-    """Clients generated from the document write times in all these forms."""
-    issued = ada.post(TOKENS, {"name": "x", "ends_at": text})
+def test_an_end_is_any_time_and_is_answered_in_one_form(ada: Person) -> None:
+    issued = ada.post(TOKENS, {"name": "x", "ends_at": "2046-05-03T22:30:00.000000000-02:00"})
     assert issued.json["ends_at"] == "2046-05-04T00:30:00.000000Z"
-
-
-@pytest.mark.parametrize(
-    "text",
-    ["2046-05-04", "2046-05-04T00:30:00", "0001-01-01T00:00:00+14:00", "2046-05-04T25:00:00Z"],
-)
-def test_an_end_that_is_no_time_is_refused_with_an_example(ada: Person, text: str) -> None:
-    refused = ada.post(TOKENS, {"name": "x", "ends_at": text})
+    refused = ada.post(TOKENS, {"name": "x", "ends_at": "2046-05-04"})
     assert refused.json["detail"] == "/ends_at: is no time such as 2026-11-26T18:30:00Z"
 
 

@@ -192,6 +192,14 @@ def test_a_player_with_as_many_hands_as_allowed_posts_no_seek(
     assert refused.value.code == "limit-reached"
 
 
+def test_a_player_has_ten_open_seeks_at_most(services: Services, ada: RegisteredPlayer) -> None:
+    for seats in range(2, 12):
+        post(services, ada, seats=seats)
+    with pytest.raises(Refusal) as refused:
+        post(services, ada, seats=12)
+    assert (refused.value.code, refused.value.extra["limit"]) == ("limit-reached", "seeks")
+
+
 def test_bots_take_the_empty_seats_in_time(
     services: Services, deployment: SharedStore, ada: RegisteredPlayer
 ) -> None:
