@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import re
+from datetime import date
 from typing import Any
 
 import pytest
 from playwright.sync_api import Page, expect
 
+from schemas.webhooks import SENDABLE
 from tests.client import Client
 from tests.running import Running
 from tests.web.browsing import Visits, faults_in_every_size
@@ -106,17 +108,49 @@ def test_a_program_gets_a_token_of_its_scopes_which_is_ended(
     page.get_by_label("What it is for").fill("my bot")
     page.get_by_label(re.compile("^play ")).uncheck()
     assert faults_in_every_size(page) == []
-    page.get_by_role("button", name="Make the token").click()
+    page.get_by_role("button", name="Make the token").dblclick()
     token = page.get_by_label("Token", exact=True).input_value()
     row = page.locator("#account-programs li", has_text="my bot")
     expect(row).to_contain_text("read · until")
     assert status_with(service, token) == 200
     assert status_with(service, token, "/v1/players/me/tokens") == 403
+    expect(page.locator("#account-programs li")).to_have_count(1)
     page.reload()
     assert token not in page.content()
     row.get_by_role("button", name="End").click()
     expect(page.get_by_text("No program has a token.")).to_be_visible()
     assert status_with(service, token) == 401
+
+
+@pytest.mark.parametrize("place", ["Pacific/Honolulu", "Pacific/Kiritimati"])
+def test_the_day_of_the_last_use_is_the_one_that_the_service_states(
+    visits: Visits, service: Running, place: str
+) -> None:
+    """It is a day of UTC, also where the date is another one."""
+    ada, stored = registered(service)
+    [token] = ada.get("/v1/players/me/tokens")["items"]
+    visits.expect(NO_WEBHOOK)
+    page = visits.open_as(stored, "/account", timezone_id=place)
+    day = date.fromisoformat(token["used_on"])
+    expect(page.locator("#account-devices li")).to_contain_text(
+        f"used {day:%b} {day.day}, {day:%Y}"
+    )
+
+
+def test_an_address_for_a_device_pressed_twice_leaves_the_browser_its_player(
+    visits: Visits, service: Running
+) -> None:
+    """The second request has a token that has ended, and the browser keeps the new one."""
+    ada, _ = registered(service)
+    sent = ada.call("POST", "/v1/players/me/tokens", {"name": "phone"}).json["token"]
+    visits.expect("401|ERR_ABORTED")
+    page = visits.open(f"/account#device={sent}")
+    page.route("**/account", lambda route: route.fulfill(status=204))  # the page stays
+    button = page.get_by_role("button", name="Play as Ada here")
+    for _ in range(2):
+        with page.expect_response("**/players/me/tokens"):
+            button.click()
+    assert status_with(service, own_token(page)) == 200
 
 
 def test_a_webhook_is_set_shown_and_removed(visits: Visits, service: Running) -> None:
@@ -137,7 +171,7 @@ def test_a_webhook_is_set_shown_and_removed(visits: Visits, service: Running) ->
     hook = ada.get("/v1/players/me/webhook")
     assert hook["url"] == "https://hooks.example/shithead"
     assert "your_turn" in hook["types"]
-    assert not {"hand_dealt", "referee_wanted"} & set(hook["types"])
+    assert set(SENDABLE) - set(hook["types"]) == {"hand_dealt", "referee_wanted"}
     page.get_by_role("button", name="Remove it").click()
     expect(page.get_by_role("button", name="Set the webhook")).to_be_visible()
     assert ada.call("GET", "/v1/players/me/webhook").status == 404

@@ -142,3 +142,29 @@ def test_a_line_beside_the_actions_says_who_is_away_and_offers_the_claims(
     absent.clear()
     page.clock.run_for(61_000)
     expect(line).not_to_contain_text("away")
+
+
+PRESSED = """async () => {
+    const script = document.querySelector("script[type=module]").src;
+    const { guardPresses } = await import(script.replace("lobby.js", "presses.js"));
+    const cards = "<button>card</button>".repeat(3);
+    document.body.insertAdjacentHTML("afterbegin", `<div id="felt">${cards}</div>`);
+    window.state = window.clicks = 0;
+    guardPresses(() => String(window.state));
+    felt.addEventListener("click", () => (window.clicks += 1));
+    felt.firstElementChild.focus();
+}"""
+
+
+def test_tab_moves_the_focus_while_others_play_and_enter_plays_nothing(visits: Visits) -> None:
+    """A press of Enter that was meant for the state before is ignored; Tab decides nothing."""
+    page = visits.open("/")
+    page.evaluate(PRESSED)
+    for _ in range(2):
+        page.keyboard.press("Tab")
+        page.evaluate("() => { window.state += 1 }")
+    expect(page.locator("#felt button").last).to_be_focused()
+    for _ in range(2):
+        page.keyboard.press("Enter")
+        page.evaluate("() => { window.state += 1 }")
+    assert page.evaluate("window.clicks") == 1

@@ -937,7 +937,7 @@ def test_a_coach_explains_the_first_hand_once(visits: Visits, size: str) -> None
 
 COACH = """async () => {
     const script = document.querySelector("script[type=module][src*='table.js']").src;
-    const { sentence, acted } = await import(script.replace("table.js", "coach.js"));
+    const { help, sentence, acted } = await import(script.replace("table.js", "coach.js"));
     const { hand } = JSON.parse(localStorage.getItem("shithead.coach"));
     const seats = [{ seat: 0 }, { seat: 1 }];
     const view = { id: hand, as: 0, status: "playing", turn: 1, seats, moves: [] };
@@ -958,6 +958,9 @@ COACH = """async () => {
     log.push(event("cards_played", { zone: "down" }));
     look();
     look({ id: "another" });
+    help({ view: { ...view, id: "next" }, ruleset: { in_short: null } }, () => {});
+    log.length = 0;
+    look({ id: "next" });
     return said;
 }"""
 
@@ -965,8 +968,8 @@ COACH = """async () => {
 def test_the_coach_says_each_first_thing_once(visits: Visits) -> None:
     """It stays until the reader acts, and no other hand has it."""
     page, _ = coached(visits, "phone")
-    nothing, burn, same, after, pick_up, then, blind, other = page.evaluate(COACH)
-    assert [nothing, after, then, other] == [""] * 4
+    nothing, burn, same, after, pick_up, then, blind, other, new = page.evaluate(COACH)
+    assert [nothing, after, then, other, new] == [""] * 5
     assert burn == same and burn.startswith("Burned: ")
     assert "takes the whole pile" in pick_up
     assert "turned unseen" in blind

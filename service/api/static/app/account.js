@@ -1,7 +1,7 @@
 /** The page of the reader's own player: devices, programs, webhook, and erasure. All of it is calls of the public API. */
 
-import { Problem, call, get, identity, post, setIdentity } from "./api.js";
-import { find, h, replace, showDialog } from "./dom.js";
+import { Problem, call, get, identity, newest, post, setIdentity } from "./api.js";
+import { find, h, replace, showDialog, single } from "./dom.js";
 import { attempt, button, field, quiet, section } from "./forms.js";
 import { moment, start, t } from "./i18n.js";
 import { offerMenu } from "./menu.js";
@@ -26,19 +26,24 @@ const isDevice = (token) => SCOPES.every((scope) => token.scopes.includes(scope)
 /** @param {Token} token */
 const nameOf = (token) => (OF_SERVICE.includes(token.name) ? t(`account.token.${token.name}`) : token.name);
 
-/** @param {string} day */
-const dayOf = (day) => moment(day, { dateStyle: "medium" });
+/** @param {string} at a time, or a day, which is that of UTC */
+const dayOf = (at) => moment(at, { dateStyle: "medium", ...(at.includes("T") ? {} : { timeZone: "UTC" }) });
+
+const begin = newest();
 
 /** Draw the page from what the server has. */
 async function draw() {
+  const isNewest = begin();
   const player = identity();
   if (!player) return replace(page, h("p", { class: "lead" }, [t("account.new")]), h("p", { class: "buttons" }, [h("a", { class: "button main", href: "/" }, [t("act.lobby")]), h("button", { onclick: openDialog }, [t("account.recover")])]));
   const { items } = await get(TOKENS);
+  const webhook = await webhookPart(draw);
+  if (!isNewest()) return;
   replace(page,
     h("p", { class: "lead" }, [t("account.is", { name: player.name }), " ", h("button", { onclick: openDialog }, [t("account.name.code")]), " ", h("a", { href: "/moments" }, [t("moments.title")])]),
     devicesPart(items.filter(isDevice)),
     programsPart(items.filter((one) => !isDevice(one))),
-    section("account.webhook", ...(await webhookPart(draw))),
+    section("account.webhook", ...webhook),
     erasePart(player.name),
   );
 }
@@ -93,12 +98,12 @@ async function addDevice() {
 
 /** Ask whether this browser is to play as the player of a token: anybody can send such an address. @param {string} token */
 async function offerDevice(token) {
-  const present = await call("GET", "/v1/token", { more: { Authorization: `Bearer ${token}` } });
+  const authorized = { Authorization: `Bearer ${token}` };
+  const present = await call("GET", "/v1/token", { more: authorized });
   const { name } = await get(`/v1/players/${present.player}`);
   const former = identity();
   const accept = async () => {
-    setIdentity({ id: present.player, name: name ?? "", token, recovery: null });
-    const own = await post(TOKENS, { name: browserName(), replaces: true }, { once: true });
+    const own = await call("POST", TOKENS, { body: { name: browserName(), replaces: true }, more: authorized });
     setIdentity({ id: present.player, name: name ?? "", token: own.token, recovery: null });
     location.replace("/account");
   };
@@ -108,7 +113,7 @@ async function offerDevice(token) {
       h("p", null, [t("account.device.ask.why")]),
       former ? h("p", { class: "notice" }, [t("account.device.former", { name: former.name }), " ", former.recovery ? h("button", { onclick: () => saveCode(former.name, former.recovery ?? "") }, [t("account.keep.file")]) : null]) : null,
       h("p", { class: "buttons" }, [
-        h("button", { class: "main", onclick: () => attempt(accept) }, [t("account.device.accept", { name: name ?? "–" })]),
+        h("button", { class: "main", onclick: single(() => attempt(accept)) }, [t("account.device.accept", { name: name ?? "–" })]),
         h("a", { class: "button", href: "/" }, [t("act.lobby")]),
       ]),
     ]),

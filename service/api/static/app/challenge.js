@@ -1,6 +1,7 @@
 /** Challenges in the lobby: a form that names one player, those that wait for an answer, and the way to the table. */
 
 import { get, identity, newest, post } from "./api.js";
+import { now } from "./clock.js";
 import { block } from "./company.js";
 import { find, h, replace } from "./dom.js";
 import { t } from "./i18n.js";
@@ -12,18 +13,15 @@ import { seatKey } from "./signing.js";
 
 const PATH = "/v1/challenges";
 const SEARCH_AFTER = 250; // milliseconds without a key
-const TOLD = 3_600_000; // milliseconds after a challenge for which a refusal is shown
+const REFUSAL_SHOWN = 3_600_000; // milliseconds after a challenge for which a refusal is shown
 
 /** A challenge, as the lists have it. @typedef {Api["Challenge"]} Challenge */
 
-/** Tables of open challenges, which are in no other list. @type {Set<string>} */
-const kept = new Set();
-
-/** Whether a table waits for the player whom the reader challenged. @param {{id: string}} table */
-export const isKept = ({ id }) => kept.has(id);
-
-/** Challenges by the reader that were open when they were last seen: their acceptance leads to the table. @type {Set<string>} */
+/** Tables of open challenges by the reader, as they were last seen: their acceptance leads there. @type {Set<string>} */
 const open = new Set();
+
+/** Whether a table waits for the player whom the reader challenged: it is in no other list. @param {{id: string}} table */
+export const isKept = ({ id }) => open.has(id);
 
 /** @param {Api["Person"]} person */
 const called = ({ name, handle }) => (handle ? `${name ?? "–"} (${handle})` : (name ?? "–"));
@@ -54,9 +52,8 @@ export async function showChallenges(attempt, nameOf, nameRulesets) {
   await nameRulesets([...received, ...sent].map(({ ruleset }) => ({ ruleset: { id: ruleset } })));
   if (!isNewest()) return;
   const accepted = sent.find((one) => one.status === "accepted" && open.has(one.id));
-  kept.clear();
   open.clear();
-  for (const { id, status } of sent) if (status === "open") for (const set of [kept, open]) set.add(id);
+  for (const { id, status } of sent) if (status === "open") open.add(id);
   if (accepted) return go(await get(`/v1/tables/${accepted.id}`));
   const again = () => showChallenges(attempt, nameOf, nameRulesets);
   const button = (/** @type {string} */ key, /** @type {Challenge} */ { id }, /** @type {() => Promise<unknown>} */ work, main = false) =>
@@ -66,7 +63,7 @@ export async function showChallenges(attempt, nameOf, nameRulesets) {
     }) }, [t(key)]);
   const asked = (/** @type {Challenge} */ one, /** @type {string} */ title, /** @type {HTMLElement[]} */ ...buttons) =>
     row({ title, detail: nameOf(one.ruleset), isPressable: false }, ...buttons);
-  const isNews = (/** @type {Challenge} */ { status, created_at }) => status === "declined" && Date.now() - Date.parse(created_at) < TOLD;
+  const isNews = (/** @type {Challenge} */ { status, created_at }) => status === "declined" && now() - Date.parse(created_at) < REFUSAL_SHOWN;
   const rows = [
     ...received.map((one) => asked(one, t("challenge.by", { name: called(one.challenger) }),
       button("challenge.accept", one, () => accept(one.id), true),

@@ -35,6 +35,7 @@ export function offerCoach(table, changed) {
 /** Coach the hand that is open, from its beginning. @param {Table} table @param {() => void} changed */
 export function help({ view, ruleset }, changed) {
   keep({ hand: view.id, said: [] });
+  acted(); // what the hand before left on the page
   const know = () => {
     keep({ hand: KNOWN });
     dialog.close();

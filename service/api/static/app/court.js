@@ -1,6 +1,7 @@
 /** The dispute pages: the list, the form to open one, and a dispute with its votes. */
 
 import { Problem, get, newest, post } from "./api.js";
+import { now } from "./clock.js";
 import { afterVote, ballot } from "./ballot.js";
 import { caption, seatName } from "./captions.js";
 import { sparing } from "./collusion.js";
@@ -468,7 +469,7 @@ function refereeState(one) {
 
 /** What a referee has done before, for those who may refuse. @param {Api["Experience"]} of */
 const experience = ({ hands, judged, registered_at: since }) =>
-  t("court.experience", { hands, judged, age: durationText(Math.max(0, (Date.now() - Date.parse(since)) / 1000)) });
+  t("court.experience", { hands, judged, age: durationText(Math.max(0, (now() - Date.parse(since)) / 1000)) });
 
 /** @param {Api["Dispute"]} dispute */
 function panel(dispute) {

@@ -94,13 +94,8 @@ async function draw() {
     more.hidden = page.next === null;
   };
   async function next() {
-    more.disabled = true; // a second press would fetch the same rows
-    try {
-      page = await get(`${MOMENTS}?${query({ cursor: page.next ?? "" })}`);
-      if (isNewest()) show();
-    } finally {
-      more.disabled = false;
-    }
+    page = await get(`${MOMENTS}?${query({ cursor: page.next ?? "" })}`);
+    if (isNewest()) show();
   }
   show();
   replace(place, h("section", { class: "part" }, [head(), rows, more]));

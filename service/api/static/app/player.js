@@ -7,7 +7,7 @@ import { avatar } from "./avatars.js";
 import { blocksField } from "./company.js";
 import { markConcerns } from "./concerns.js";
 import "./connection.js";
-import { download, find, h, replace, showDialog } from "./dom.js";
+import { download, find, h, replace, showDialog, single } from "./dom.js";
 import { handleField } from "./handle.js";
 import "./elsewhere.js";
 import { canSign, setSigning, signing } from "./signing.js";
@@ -244,11 +244,11 @@ function playerFields(player, fault) {
   const code = h("div");
   const show = (/** @type {string | null} */ recovery) =>
     replace(code, h("p", null, [t(recovery ? "account.code" : "account.codeless")]), ...(recovery ? maskedCode(player.name, recovery) : []));
-  const renew = async () => {
+  const renew = single(async () => {
     const { recovery } = await post(`${ME}/recovery`, {}, { once: true });
     setIdentity({ ...(identity() ?? player), recovery });
     show(recovery);
-  };
+  });
   show(player.recovery);
   const fields = [
     h("p", null, [t("account.is", { name: player.name })]),

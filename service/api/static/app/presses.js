@@ -1,8 +1,8 @@
 /**
  * Presses on the table: each belongs to the state that was shown when it began.
  *
- * Presses of one key, or at one place, without a pause between them are one series: nobody sees a new state and
- * decides in so short a time. A series began in one state, and what it would do in another one is not done.
+ * Presses of one key, or at one place, without a pause between them are one series: the time is too short to
+ * see a new state and decide. A series began in one state, and what it would do in another one is not done.
  */
 
 const PAUSE = 700; // milliseconds without a press that end a series
@@ -48,6 +48,7 @@ export function guardPresses(shown) {
     if (event.detail > 0 && series.what === "pointer" && !isCurrent() && isForTable(event)) swallow(event);
   }, { capture: true });
   addEventListener("keydown", (event) => {
+    if (event.key === "Tab") return void (isSwallowed = false); // it moves the focus, and plays nothing
     begin(event.key, event.repeat || isSoon());
     isSwallowed = !isCurrent() && isForTable(event);
     if (isSwallowed) swallow(event);

@@ -10,7 +10,7 @@ const HOOK = "/v1/players/me/webhook";
 /** The types of events that are sent; the last one only if it is chosen. */
 const TYPES = /** @type {const} */ ([
   "your_turn", "hand_dealt", "hand_sealed", "seek_matched", "seat_taken", "table_closed",
-  "invited", "dispute_opened", "vote_opened", "period_ending", "referee_wanted",
+  "invited", "challenged", "challenge_answered", "dispute_opened", "vote_opened", "period_ending", "referee_wanted",
 ]); // prettier-ignore
 
 /** @returns {Promise<Api["Webhook"] | null>} */
