@@ -7,6 +7,7 @@ import re
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
+from urllib.parse import urljoin
 from uuid import UUID
 
 import jsonschema_rs
@@ -15,6 +16,7 @@ from openapi_spec_validator import OpenAPIV31SpecValidator
 
 from schemas.event_fields import EventSchema
 from schemas.moves import INTENTS
+from service.api.docs import SPECIFIED
 from service.api.problems import PROBLEMS
 from service.runtime.version import VERSION
 from service.shx import event_shapes
@@ -316,6 +318,21 @@ def test_every_internal_link_of_the_api_pages_has_a_target(world: World) -> None
     }
     assert len(linked) > 200
     assert linked - targets == set()
+
+
+def test_no_served_document_has_a_dead_link(world: World) -> None:
+    """Relative links lead to another served document, also those of the specification."""
+    texts = {f"/docs/{name}" for name in SPECIFIED if name.endswith(".md")}
+    served = texts | {"/docs/client", "/docs/assistants"}
+    linked = {
+        (urljoin(at, link).partition("#")[0], at)
+        for at, page in {**docs_pages(world), **{at: world.get(at).text for at in served}}.items()
+        for link in re.findall(r"\]\(([^)]+)\)" if at in texts else r' href="([^"]+)"', page)
+        if not link.startswith(("https:", "http:"))
+    }
+    status = {target: world.get(target).status_code for target, _ in linked}
+    assert len(status) > 50
+    assert [(target, at) for target, at in linked if status[target] >= 400] == []
 
 
 def ids(page: str) -> list[str]:
