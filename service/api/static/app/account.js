@@ -1,8 +1,8 @@
 /** The page of the reader's own player: devices, programs, webhook, and erasure. All of it is calls of the public API. */
 
 import { Problem, call, get, identity, newest, post, setIdentity } from "./api.js";
-import { find, h, replace, showDialog, single } from "./dom.js";
-import { attempt, button, field, quiet, section } from "./forms.js";
+import { find, h, replace, showDialog } from "./dom.js";
+import { attempt, button, field, quiet, section, single } from "./forms.js";
 import { moment, start, t } from "./i18n.js";
 import { offerMenu } from "./menu.js";
 import { checkPlayer, forget, openDialog, saveCode, showAccount } from "./player.js";

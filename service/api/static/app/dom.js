@@ -66,24 +66,6 @@ export function find(selector) {
 }
 
 /**
- * Return `act` without concurrent calls: a second press while the first is worked on does nothing.
- *
- * @template {any[]} Values @param {(...values: Values) => unknown} act @returns {(...values: Values) => Promise<void>}
- */
-export function single(act) {
-  let isBusy = false;
-  return async (...values) => {
-    if (isBusy) return;
-    isBusy = true;
-    try {
-      await act(...values);
-    } finally {
-      isBusy = false;
-    }
-  };
-}
-
-/**
  * Replace the content of an element; the focus returns to the element with the same `data-key`.
  *
  * @param {Element} parent

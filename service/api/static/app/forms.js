@@ -2,7 +2,7 @@
 
 import { Problem, isUnsure } from "./api.js";
 import { answered } from "./connection.js";
-import { find, h, replace, single } from "./dom.js";
+import { find, h, replace } from "./dom.js";
 import { language, t } from "./i18n.js";
 import { worded } from "./worded.js";
 
@@ -52,6 +52,24 @@ export const section = (key, ...content) => h("section", { id: key.replace(".", 
 export const nothing = (words, ...actions) =>
   h("div", { class: "empty" }, [h("p", { class: "suits", "aria-hidden": "true" }, ["♠ ", h("b", null, ["♥ ♦"]), " ♣"]), h("p", null, words), actions.length ? h("p", { class: "buttons" }, actions) : null]);
 export const quiet = (/** @type {string} */ text) => h("p", { class: "quiet" }, [text]);
+/**
+ * Return `act` without concurrent calls: a second press while the first is worked on does nothing.
+ *
+ * @template {any[]} Values @param {(...values: Values) => unknown} act @returns {(...values: Values) => Promise<void>}
+ */
+export function single(act) {
+  let isBusy = false;
+  return async (...values) => {
+    if (isBusy) return;
+    isBusy = true;
+    try {
+      await act(...values);
+    } finally {
+      isBusy = false;
+    }
+  };
+}
+
 /** A button for one action at a time. @param {string} key @param {() => unknown} onclick @param {Record<string, any>} [more] */
 export const button = (key, onclick, more = {}) => h("button", { onclick: single(onclick), "data-key": key, ...more }, [t(key)]);
 /** @param {string} key @param {HTMLElement} control */

@@ -7,7 +7,7 @@ import { avatar } from "./avatars.js";
 import { blocksField } from "./company.js";
 import { markConcerns } from "./concerns.js";
 import "./connection.js";
-import { download, find, h, replace, showDialog, single } from "./dom.js";
+import { download, find, h, replace, showDialog } from "./dom.js";
 import { handleField } from "./handle.js";
 import "./elsewhere.js";
 import { canSign, setSigning, signing } from "./signing.js";
@@ -244,11 +244,13 @@ function playerFields(player, fault) {
   const code = h("div");
   const show = (/** @type {string | null} */ recovery) =>
     replace(code, h("p", null, [t(recovery ? "account.code" : "account.codeless")]), ...(recovery ? maskedCode(player.name, recovery) : []));
-  const renew = single(async () => {
+  /** @type {Promise<void> | null} */
+  let renewing = null; // a second press would make the first code invalid
+  const renew = async () => {
     const { recovery } = await post(`${ME}/recovery`, {}, { once: true });
     setIdentity({ ...(identity() ?? player), recovery });
     show(recovery);
-  });
+  };
   show(player.recovery);
   const fields = [
     h("p", null, [t("account.is", { name: player.name })]),
@@ -258,7 +260,7 @@ function playerFields(player, fault) {
   const last = h("details", { class: "apart" }, [
     h("summary", null, [t("account.apart")]),
     h("p", { class: "buttons" }, [
-      h("button", { onclick: () => attempt(fault, renew) }, [t("account.renew")]),
+      h("button", { onclick: () => (renewing ??= attempt(fault, renew).finally(() => (renewing = null))) }, [t("account.renew")]),
       h("button", { class: "plain", onclick: leave }, [t("account.leave")]),
     ]),
   ]);
