@@ -21,6 +21,7 @@ import psycopg
 import psycopg.sql
 import redis
 
+from service.local.console import LongWait
 from service.local.predecessors import children_of, end_all, runs_in, working_in
 from service.local.probes import Probe
 from service.local.processes import (
@@ -361,12 +362,14 @@ class EmbeddedPostgres:
         some time afterwards: at the end of its recovery it does not answer yet.
         """
         latest = end + (inf if self._recovery else _RECOVERY_SECONDS)
+        wait = LongWait("PostgreSQL accepts connections")
         while child.poll() is None:
             with contextlib.suppress(psycopg.OperationalError):
                 psycopg.connect(self.url, connect_timeout=5).close()
                 return True
-            if self._recovers():
+            if recovers := self._recovers():
                 end = max(end, min(time.monotonic() + _AFTERWARDS_SECONDS, latest))
+            wait.goes_on("it is in recovery" if recovers else "it does not answer")
             if time.monotonic() > end:
                 stop_child(child, [(signal.SIGQUIT, 2.0)])
                 return False

@@ -19,7 +19,7 @@ from pathlib import Path
 from types import FrameType
 from typing import Any, NoReturn, TextIO
 
-from service.local.console import now, report
+from service.local.console import LongWait, now, report
 from service.local.predecessors import end_all, holding_deleted, working_in
 from service.local.processes import (
     EmbeddedError,
@@ -405,13 +405,14 @@ def _reachable(host: str) -> str:
 
 def _wait_ready(address: str, supervisor: Supervisor, servers: Servers) -> None:
     end = time.monotonic() + _READY_SECONDS
-    answer = ""
+    wait = LongWait(f"the API is ready at {address}")
     while (answer := readiness(address)) != "ready":
         supervisor.supervise()
         supervisor.check_running()
         servers.supervise()
         if time.monotonic() > end:
             raise StartError(f"the API was not ready within {_READY_SECONDS:.0f} s: {answer}")
+        wait.goes_on(answer)
         time.sleep(0.05)
 
 

@@ -251,7 +251,7 @@ def test_a_valkey_whose_folder_is_removed_before_it_listens_starts_again(
 
 
 def test_a_postgres_that_recovers_has_more_time_than_one_that_does_not_answer(
-    server: EmbeddedPostgres, monkeypatch: pytest.MonkeyPatch
+    server: EmbeddedPostgres, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """A recovery that is ended because it takes long would begin anew, and never end."""
     server.start()
@@ -278,7 +278,10 @@ def test_a_postgres_that_recovers_has_more_time_than_one_that_does_not_answer(
         impatient.setattr("service.local.servers._RECOVERY_SECONDS", 0.0)
         server.start()
     monkeypatch.setattr(EmbeddedPostgres, "_recovers", let_go)
+    monkeypatch.setattr("service.local.console.SILENT_SECONDS", 0.0)
     assert _query(server.start(), "SELECT 1") == 1
+    waits = "waiting until PostgreSQL accepts connections: it is in recovery"
+    assert waits in capsys.readouterr().err
 
 
 def test_an_interrupted_initialization_is_repeated(

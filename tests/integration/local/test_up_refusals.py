@@ -7,11 +7,13 @@ import socket
 import time
 from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack
 from pathlib import Path
 
 import pytest
 
 from service.local import up
+from service.local.programs import Servers, Supervisor
 from service.local.up import UpOptions
 from service.runtime.config import settings_from, variable
 from tests.forked_command import run_command
@@ -35,6 +37,25 @@ def refusal(folder: Path, words: Sequence[str], settings: Mapping[str, str]) -> 
     assert "secret" not in done.stderr
     assert sorted(folder.rglob("*")) == before, done.stderr
     return done.stderr
+
+
+def test_a_start_that_takes_long_states_what_it_waits_for(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Without a loopback device, for example, nothing else is printed for half a minute."""
+    answers = iter(["Network is unreachable", "503 starting", "ready"])
+    monkeypatch.setattr(up, "readiness", lambda _address: next(answers))
+    monkeypatch.setattr("service.local.console.SILENT_SECONDS", 0.0)
+    supervisor = Supervisor(logs=tmp_path, environment={}, folder=tmp_path, pipe=tmp_path / "life")
+    with ExitStack() as stack:
+        stack.callback(supervisor.stop, seconds=1)
+        up._wait_ready("http://[::1]:9", supervisor, Servers(tmp_path, stack))
+    waits = "waiting until the API is ready at http://[::1]:9: "
+    lines = capsys.readouterr().err.splitlines()
+    assert [line.partition(" ")[2] for line in lines] == [
+        f"{waits}Network is unreachable",
+        f"{waits}503 starting",
+    ]
 
 
 @pytest.mark.parametrize(
