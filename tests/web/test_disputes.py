@@ -259,6 +259,10 @@ def test_only_moves_that_fit_the_charge_can_be_chosen(
         chosen = [log[int(str(one.get_attribute("value")))] for one in moves.all()]
         assert all(event["by"] != 0 for event in chosen)
         assert fits is None or {event["type"] for event in chosen} <= fits
+    excluded = page.get_by_text("The server can be accused of a wrong deal or an altered log only.")
+    expect(excluded).to_have_count(0)
+    choice(page, "Accused").select_option("")
+    expect(excluded).to_be_visible()
     choice(page, "Charge").select_option("altered_log")
     expect(choice(page, "Accused")).to_have_value("")
 

@@ -578,6 +578,14 @@ def test_another_viewer_chosen_while_an_event_arrives_is_shown_alone(
     assert cards_shown(page, own) != [], "the cards of the viewer that is named"
 
 
+WHOLE = """(all) => all.map((one) => {
+    const { x, y, width, height } = one.firstElementChild.getBBox(), seen = one.viewBox.baseVal;
+    const isWide = x >= seen.x && x + width <= seen.x + seen.width;
+    return isWide && y >= seen.y && y + height <= seen.y + seen.height;
+})"""
+"""Whether pictures on buttons show all of their drawing."""
+
+
 def test_a_hand_is_played_back_at_a_speed(visits: Visits) -> None:
     page = opened(visits, LEEDS.game, "?event=29")
     page.get_by_label("Speed").select_option("8")
@@ -599,10 +607,12 @@ def test_a_hand_is_played_back_at_a_speed(visits: Visits) -> None:
     expect(page.locator("#position")).to_have_text(re.compile(r"^\d / "))
     page.get_by_role("button", name="To the beginning").click()
     expect(play).to_be_visible()
+    assert set(page.locator("button .icon").evaluate_all(WHOLE)) == {True}
 
 
 def test_the_scrubber_is_in_the_plot_which_has_a_text(visits: Visits, service: Running) -> None:
     page = opened(visits, LEEDS.game, "?event=29")
+    expect(page.locator("#scrub")).to_have_value("29")
     box = page.locator("#scrub").bounding_box()
     plot = page.locator("#lanes").bounding_box()
     assert box and plot and box["height"] >= plot["height"]
@@ -939,22 +949,22 @@ ALIKE: dict[str, Any] = {
 }
 
 
-def decisions_in_hand(service: Running, game: UUID, *, most: int) -> Iterator[Any]:
-    """Yield the decisions of a hand that were made with some open cards, `most` at most."""
+def decision_with(service: Running, game: UUID, *, cards: int) -> Any:
+    """Return the first decision of a hand that was made with so many open cards."""
     seq = 1
-    length = api(service, f"/v1/games/{game}")["version"]
-    while seq < length:
+    while True:
         found = api(service, f"/v1/games/{game}/audit/moves/{seq}")
-        if found["saw"] and found["saw"]["status"] == "playing" and found["did"]:
-            hand = found["saw"]["seats"][found["seat"]]["hand"]["cards"]
-            if hand and len(hand) <= most:
-                yield found
+        saw: Any = found["saw"] if found["did"] else None
+        if saw and saw["status"] == "playing":
+            hand = saw["seats"][found["seat"]]["hand"]["cards"] or ()
+            if len(hand) == cards:
+                return found
         seq = found["last"] + 1
 
 
 def test_positions_like_one_stand_beside_a_bots_opinion(visits: Visits, service: Running) -> None:
     """Same ruleset, demand and cards by rank; the panel says that likeness is no evidence."""
-    decision = next(decisions_in_hand(service, LEEDS.game, most=5))
+    decision = decision_with(service, LEEDS.game, cards=5)  # of more it would ask for their number
     saw = decision["saw"]
     page = visits.open(f"/replay/{LEEDS.game}?event={decision['first']}&why=1")
     asked = list[str]()

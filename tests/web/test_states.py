@@ -102,7 +102,8 @@ def test_a_hand_that_the_server_cannot_read_now_says_so(visits: Visits, service:
     page.add_init_script(HURRY)
     answer = {"type": "/problems/unavailable", "title": "x", "status": 503, "detail": detail}
     page.route("**/v1/games/**", lambda route: route.fulfill(status=503, json=answer))
-    page.goto(f"/play/{game}")
+    player = {"id": "", "name": "Ada", "token": ada.token, "recovery": None}
+    visits.open_as(player, f"/play/{game}", page=page)
     state = page.get_by_role("alert")
     expect(state).to_contain_text("The server cannot show this now")
     expect(state).to_contain_text(detail)

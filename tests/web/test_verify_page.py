@@ -616,3 +616,22 @@ def test_every_failure_of_reading_ends_in_one_sentence(visits: Visits, tmp_path:
     page.evaluate(gone)
     choose_file(page, "game.shx", write_bundle(LINES))
     expect(page.locator("#verdict")).to_contain_text("The browser cannot read this file")
+
+
+def test_more_records_than_a_page_holds_are_refused(visits: Visits) -> None:
+    """In one tar file, or chosen one by one; the limit of this page is two."""
+
+    def lower(route: Route) -> None:
+        answer = route.fetch()
+        text, changes = re.subn("MAX_SOURCES ?= ?100_?000", "MAX_SOURCES=2", answer.text())
+        assert changes == 1
+        route.fulfill(response=answer, body=text)
+
+    page = visits.visitor(service_workers="block").new_page()
+    page.route("**/app/sources.js", lower)
+    content = {f"{n}.shx": write_bundle(LINES) for n in range(3)}
+    for files in ({"hands.tar": tar_of(content)}, content):
+        page.goto("/verify")
+        page.locator("#app").wait_for()
+        page.set_input_files("#file", [payload(name, data) for name, data in files.items()])
+        expect(page.locator("#verdict")).to_contain_text("These are more than 2 records.")
