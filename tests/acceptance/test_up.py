@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import re
 import signal
-import socket
 import subprocess
 import time
 import urllib.request
@@ -247,41 +246,6 @@ def refused(up: Up) -> str:
     assert "Traceback" not in up.output
     assert up.children() == {}
     return up.output
-
-
-def test_a_taken_port_is_one_message_and_status_one(start: Callable[..., Up]) -> None:
-    with socket.create_server(("127.0.0.1", 0)) as taken:
-        port = taken.getsockname()[1]
-        message = refused(start("data", "--port", str(port)))
-    assert f"port {port} on 127.0.0.1 cannot be used" in message
-
-
-@pytest.mark.parametrize("port", ["-1", pytest.param("65536", marks=pytest.mark.long)])
-def test_a_port_that_does_not_exist_is_one_message(start: Callable[..., Up], port: str) -> None:
-    assert f"port {port} does not exist" in refused(start("data", f"--port={port}"))
-
-
-def test_a_folder_that_cannot_be_written_is_one_message(
-    start: Callable[..., Up], tmp_path: Path
-) -> None:
-    (tmp_path / "file").write_text("")
-    message = refused(start("data", "--data", str(tmp_path / "file" / "below")))
-    assert "cannot be written" in message
-
-
-@pytest.mark.parametrize(
-    ("words", "expected"),
-    [
-        (("--database-url", "postgresql://u:secret@127.0.0.1:1/d"), "the database does not answer"),
-        (("--redis-url", "redis://:secret@127.0.0.1:1/0"), "Redis does not answer"),
-    ],
-)
-def test_a_given_server_that_does_not_answer_is_one_message_without_the_password(
-    start: Callable[..., Up], words: tuple[str, ...], expected: str
-) -> None:
-    message = refused(start("data", *words))
-    assert expected in message
-    assert "secret" not in message
 
 
 def test_given_servers_are_used_and_missing_workers_are_warned_of(

@@ -80,6 +80,8 @@ def test_a_wrong_setting_is_refused_first(
 @pytest.mark.parametrize(
     ("words", "expected"),
     [
+        (["--port", "-1"], "port -1 does not exist"),
+        (["--port", "65536"], "port 65536 does not exist"),
         (["--workers", "65"], "SHITHEAD_WORKERS is not a whole number from 0 to 64"),
         (["--database-url", "mysql://u:secret@h/d"], "SHITHEAD_DATABASE_URL is not an address"),
         (["--redis-url", "http://h"], "SHITHEAD_REDIS_URL "),
@@ -98,16 +100,20 @@ def test_a_folder_that_the_system_refuses_is_refused_first(tmp_path: Path) -> No
     message = refusal(tmp_path, ["--data", f"{tmp_path}/{'x' * 300}/data"], {})
     assert message.startswith("cannot start: ")
     assert message.endswith("/data/keys.json: File name too long\n")
+    (tmp_path / "file").write_text("")
+    below = refusal(tmp_path, ["--data", f"{tmp_path}/file/below"], {})
+    assert f"{tmp_path}/file cannot be written" in below
 
 
-@pytest.mark.parametrize("name", ["stream_port", "metrics_port"])
+@pytest.mark.parametrize("name", ["port", "stream_port", "metrics_port"])
 def test_a_port_in_use_is_refused_first(tmp_path: Path, name: str) -> None:
     """Another program's metrics would be read instead of ours."""
     with socket.create_server(("127.0.0.1", 0)) as taken:
         port = str(taken.getsockname()[1])
-        message = refusal(tmp_path, [], {variable(name): port})
+        words, settings = ([], {variable(name): port}) if name != "port" else (["--port", port], {})
+        message = refusal(tmp_path, words, settings)
     assert f"port {port} on 127.0.0.1 cannot be used" in message
-    assert variable(name) in message
+    assert (variable(name) if settings else "--port") in message
 
 
 def test_one_port_for_two_servers_is_refused_first(tmp_path: Path) -> None:
