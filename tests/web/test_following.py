@@ -77,32 +77,6 @@ def test_a_hidden_page_ends_its_stream_and_its_title_still_announces_the_turn(
         page.evaluate(SET_HIDDEN, False)
 
 
-def test_seven_tabs_of_running_hands_load_and_take_moves(visits: Visits) -> None:
-    """Six of seven are hidden, as in a window of tabs; each in turn is shown and makes a move."""
-    context = visits.visitor()
-    host = Client(port=int(visits.address.rpartition(":")[2]))
-    player = host.call("POST", "/v1/players", {"name": "Guest"}).json
-    host.token = player["token"]
-    tabs: list[Page] = []
-
-    def show(tab: Page) -> None:
-        for one in tabs:
-            one.evaluate(SET_HIDDEN, one is not tab)
-
-    for _ in range(7):
-        game = open_table([host], ruleset="leeds", bots=("lowest",) * 2, window_seconds=0)
-        tabs.append(context.new_page())
-        visits.open_as(player, f"/play/{game}", page=tabs[-1])
-        tabs[-1].get_by_role("button", name="Ready").wait_for()
-        show(tabs[-1])
-    for tab in tabs:
-        show(tab)
-        with tab.expect_response("**/moves") as made:
-            tab.get_by_role("button", name="Ready").click()
-        assert made.value.status == 201
-    expect(tabs[0]).to_have_title(re.compile("● "), timeout=30_000)  # hidden since its move
-
-
 def test_seven_visible_windows_share_the_connections_and_each_sees_moves_at_once(
     visits: Visits,
 ) -> None:
