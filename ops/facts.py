@@ -62,28 +62,33 @@ def files_beside(feature: str, root: Path = ROOT) -> list[str]:
     ]
 
 
-def modules_of_a_move() -> list[str]:
-    """Return the modules whose functions run between a move's request and its answer."""
+def crossed_by_a_move() -> list[str]:
+    """Return the modules that run between a move's request and its answer, at a new database."""
+    with tempfile.TemporaryDirectory() as folder, postgres(Path(folder)) as server:
+        url = server.create()
+        migrate(url)
+        return modules_of_a_move(url)
+
+
+def modules_of_a_move(url: str) -> list[str]:
+    """Return the modules that run between a move's request and its answer, at a database."""
     seen: set[str] = set()
 
     def note(frame: FrameType, event: str, _argument: object) -> None:
         if event == "call":
             seen.add(frame.f_globals.get("__name__", ""))
 
-    with tempfile.TemporaryDirectory() as folder, postgres(Path(folder)) as server:
-        url = server.create()
-        migrate(url)
-        world = make_world(url)
-        ada, bob = world.person("Ada"), world.person("Bob")
-        table = ada.table("open")
-        game = bob.post(f"/v1/tables/{table['id']}/seats").json["game"]
-        ada.get(f"/v1/games/{game}")
-        sys.setprofile(note)
-        try:
-            answer = ada.post(f"/v1/games/{game}/moves", {"type": "ready"})
-        finally:
-            sys.setprofile(None)
-        world.services.close()
+    world = make_world(url)
+    ada, bob = world.person("Ada"), world.person("Bob")
+    table = ada.table("open")
+    game = bob.post(f"/v1/tables/{table['id']}/seats").json["game"]
+    ada.get(f"/v1/games/{game}")
+    sys.setprofile(note)
+    try:
+        answer = ada.post(f"/v1/games/{game}/moves", {"type": "ready"})
+    finally:
+        sys.setprofile(None)
+    world.services.close()
     if answer.status_code != HTTPStatus.CREATED:
         raise RuntimeError(answer.text)
     return sorted(name for name in seen if name.partition(".")[0] in PACKAGES)
@@ -115,7 +120,7 @@ def main() -> None:
         beside = files_beside(feature)
         print(f"files beside their own that name {feature}: {len(beside)}")
         print(f"  {', '.join(beside)}")
-    crossed = modules_of_a_move()
+    crossed = crossed_by_a_move()
     print(f"modules that a move crosses: {len(crossed)}")
     print(f"  {', '.join(crossed)}")
     for effect in EFFECTS:
