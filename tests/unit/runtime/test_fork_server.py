@@ -44,9 +44,12 @@ def work(request: bytes) -> bytes:
 
 @pytest.fixture(scope="module")
 def fork_server() -> Iterator[ForkServer]:
+    """Return a fork server, started by a process with a secret setting and an open connection."""
     made = ForkServer(WORK)
-    yield made
-    made.close()
+    with pytest.MonkeyPatch.context() as patch, socket.create_server(("127.0.0.1", 0)):
+        patch.setenv("SHITHEAD_KEYS", "secret")
+        yield made
+        made.close()
 
 
 def alive(pid: int) -> bool:
@@ -55,8 +58,11 @@ def alive(pid: int) -> bool:
         os.kill(pid, 0)
     except ProcessLookupError:
         return False
-    stat = Path(f"/proc/{pid}/stat")
-    return not stat.exists() or stat.read_text("utf-8").rpartition(")")[2].split()[0] != "Z"
+    try:
+        stat = Path(f"/proc/{pid}/stat").read_text("utf-8")
+    except OSError:  # it has ended since, or this system has no such files
+        return not Path("/proc/self/stat").exists()
+    return stat.rpartition(")")[2].split()[0] != "Z"
 
 
 def busy_child(path: Path) -> tuple[int, int]:
@@ -116,25 +122,17 @@ def test_a_child_that_dies_raises_child_ended(fork_server: ForkServer) -> None:
     assert fork_server.run(b"abc", seconds=20) == b"cba"
 
 
-def test_a_fork_server_that_was_killed_is_started_again() -> None:
-    fork_server = ForkServer(WORK)
+def test_a_fork_server_that_was_killed_is_started_again(fork_server: ForkServer) -> None:
     assert fork_server.run(b"abc", seconds=20) == b"cba"
     assert fork_server._server is not None
     fork_server._server[0].kill()
     fork_server._server[0].wait()
     assert fork_server.run(b"abc", seconds=20) == b"cba"
-    fork_server.close()
 
 
-def test_a_child_inherits_no_setting_and_no_connection(
-    fork_server: ForkServer, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("SHITHEAD_KEYS", "secret")
-    fresh = ForkServer(WORK)
-    with socket.create_server(("127.0.0.1", 0)):
-        output = fresh.run(b"environment ", seconds=20).decode()
-        descriptors = fresh.run(b"descriptors ", seconds=20).split()
-    fresh.close()
+def test_a_child_inherits_no_setting_and_no_connection(fork_server: ForkServer) -> None:
+    output = fork_server.run(b"environment ", seconds=20).decode()
+    descriptors = fork_server.run(b"descriptors ", seconds=20).split()
     assert "SHITHEAD" not in output
     # The standard streams, the connection of the child, and the directory that it lists.
     assert len(descriptors) <= 6, descriptors
