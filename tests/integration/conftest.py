@@ -25,6 +25,19 @@ def world(database_url: str, settings: dict[str, Any]) -> Iterator[World]:
     made.services.close()
 
 
+@pytest.fixture(scope="module")
+def module_world(module_database_url: str) -> Iterator[World]:
+    """
+    Return one application for all tests of a module, which find the rows of one another.
+
+    An application and a clean database take longer than most tests of refusals and pages. Such a
+    module has a fixture `world` that returns this one.
+    """
+    made = make_world(module_database_url)
+    yield made
+    made.services.close()
+
+
 @pytest.fixture
 def ada(world: World) -> Person:
     """Return a player."""

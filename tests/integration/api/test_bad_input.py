@@ -30,6 +30,12 @@ NOT_JSON = [
 ]
 
 
+@pytest.fixture(scope="module")
+def world(module_world: World) -> World:
+    """Return one application for all tests of this module: none depends on rows of another."""
+    return module_world
+
+
 @pytest.mark.parametrize("raw", NOT_JSON, ids=lambda raw: repr(raw[:24]))
 def test_a_body_that_is_not_json_is_malformed(world: World, raw: bytes) -> None:
     answer = world.client.post("/v1/players", data=raw, content_type=JSON)

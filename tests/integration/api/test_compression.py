@@ -14,6 +14,12 @@ BROWSER = "gzip, deflate, br, zstd"
 LARGE = ("/v1/rulesets/leeds", "/v1/openapi.json", "/docs", "/style.css", "/rules/leeds")
 
 
+@pytest.fixture(scope="module")
+def world(module_world: World) -> World:
+    """Return one application for all tests of this module: none depends on rows of another."""
+    return module_world
+
+
 def decoded(answer: Any) -> bytes:
     """Return the body of an answer without its encoding."""
     match answer.headers.get("Content-Encoding"):

@@ -18,6 +18,12 @@ PREFLIGHT = {
 }
 
 
+@pytest.fixture(scope="module")
+def world(module_world: World) -> World:
+    """Return one application for all tests of this module: none depends on rows of another."""
+    return module_world
+
+
 @pytest.fixture
 def open_world(database_url: str) -> Iterator[World]:
     """Return an application that one origin's pages may call."""

@@ -11,6 +11,12 @@ from tests.worlds.api_world import Person, World
 ORIGIN = "Access-Control-Allow-Origin"
 
 
+@pytest.fixture(scope="module")
+def world(module_world: World) -> World:
+    """Return one application for all tests of this module: none depends on rows of another."""
+    return module_world
+
+
 def test_an_embedded_page_has_a_policy_of_its_own(world: World, ada: Person) -> None:
     game = ada.game()
     answer = world.get(game.replace("/v1/games", "/embed"))

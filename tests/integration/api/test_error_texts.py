@@ -17,6 +17,12 @@ SWITCHES = "1, 2, 3, 4, 5, 6"
 TABLE = {"ruleset": "leeds", "seats": ["me", {"bot": "lowest"}]}
 
 
+@pytest.fixture(scope="module")
+def world(module_world: World) -> World:
+    """Return one application for all tests of this module: none depends on rows of another."""
+    return module_world
+
+
 def errors_of(answer: Any) -> dict[str, str]:
     assert problem_of(answer) == "invalid-body"
     return {error["at"]: error["message"] for error in answer.json["errors"]}

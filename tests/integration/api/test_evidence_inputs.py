@@ -38,6 +38,12 @@ ITEM = {
 }
 
 
+@pytest.fixture(scope="module")
+def world(module_world: World) -> World:
+    """Return one application for all tests of this module: none depends on rows of another."""
+    return module_world
+
+
 def receipt(lines: tuple[bytes, ...]) -> bytes:
     game = UUID(json.loads(lines[0])["game"])
     return issue_receipt(SERVER, game=game, seq=len(lines) - 1, head=head(lines[-1]))

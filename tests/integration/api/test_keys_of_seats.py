@@ -30,6 +30,12 @@ WEAK = {
 }
 
 
+@pytest.fixture(scope="module")
+def world(module_world: World) -> World:
+    """Return one application for all tests of this module: none depends on rows of another."""
+    return module_world
+
+
 def text(public: bytes) -> str:
     return b64encode(public).decode()
 

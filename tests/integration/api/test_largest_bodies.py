@@ -30,6 +30,12 @@ MOVES: tuple[dict[str, Any], ...] = (
 )
 
 
+@pytest.fixture(scope="module")
+def world(module_world: World) -> World:
+    """Return one application for all tests of this module: none depends on rows of another."""
+    return module_world
+
+
 @pytest.mark.parametrize("move", MOVES, ids=range(len(MOVES)))
 def test_the_largest_move_costs_less_than_the_budget(ada: Person, move: dict[str, Any]) -> None:
     """The caller has a seat, so that the body is validated; the second call is measured."""

@@ -15,6 +15,12 @@ SITE = "http://localhost"
 LINK = re.compile(r'<link rel="alternate" type="application/json\+oembed" href="([^"]+)"')
 
 
+@pytest.fixture(scope="module")
+def world(module_world: World) -> World:
+    """Return one application for all tests of this module: none depends on rows of another."""
+    return module_world
+
+
 def asked(world: World, path: str, **query: object) -> Answer:
     """Return the answer about a page of this server."""
     return world.client.get("/v1/oembed", query_string={"url": SITE + path, **query})

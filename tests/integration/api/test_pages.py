@@ -46,6 +46,12 @@ PAGES = (*APPS, *TEXTS, "/docs")
 STYLES = {path.name: path.read_text("utf-8") for path in FOLDER.rglob("*.css")}
 
 
+@pytest.fixture(scope="module")
+def world(module_world: World) -> World:
+    """Return one application for all tests of this module: none depends on rows of another."""
+    return module_world
+
+
 class Page(HTMLParser):
     """The parts of a page: links, scripts and style sheets."""
 

@@ -2,9 +2,17 @@
 
 from __future__ import annotations
 
+import pytest
+
 from tests.worlds.api_world import Person, World, problem_of
 
 YEAR = "max-age=31536000, immutable"
+
+
+@pytest.fixture(scope="module")
+def world(module_world: World) -> World:
+    """Return one application for all tests of this module: none depends on rows of another."""
+    return module_world
 
 
 def test_a_picture_is_immutable_after_the_seal_and_revalidated_before(ada: Person) -> None:

@@ -7,6 +7,8 @@ import zlib
 from unittest.mock import patch
 from uuid import UUID
 
+import pytest
+
 from service.application.games import pictures
 from service.application.games.pictures import HEIGHT, MAX_BYTES, WIDTH, Pictures, pixels
 from tests.integration.api.test_link_previews import id_of, preview
@@ -15,6 +17,12 @@ from tests.worlds.api_world import Person, World, problem_of
 YEAR = "max-age=31536000, immutable"
 GAME = UUID(int=1)
 BLANK = '<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 1200 630">{}</svg>'
+
+
+@pytest.fixture(scope="module")
+def world(module_world: World) -> World:
+    """Return one application for all tests of this module: none depends on rows of another."""
+    return module_world
 
 
 def size_of(png: bytes) -> tuple[int, ...]:

@@ -11,6 +11,12 @@ from service.client.answers import Reasons
 from tests.worlds.api_world import Person, World, problem_of
 
 
+@pytest.fixture(scope="module")
+def world(module_world: World) -> World:
+    """Return one application for all tests of this module: none depends on rows of another."""
+    return module_world
+
+
 @pytest.fixture
 def game(ada: Person, bob: Person) -> str:
     """Return the path of a game between two people, at its first turn."""

@@ -17,6 +17,12 @@ EVERYWHERE = (
 )
 
 
+@pytest.fixture(scope="module")
+def world(module_world: World) -> World:
+    """Return one application for all tests of this module: none depends on rows of another."""
+    return module_world
+
+
 @pytest.mark.parametrize("path", EVERYWHERE)
 def test_every_answer_has_the_security_headers(world: World, path: str) -> None:
     headers = world.get(path).headers
@@ -154,12 +160,20 @@ def test_an_invite_is_compared_in_constant_time(
     assert {len(one) for pair in compared for one in pair} == {32}  # hashes, never the invites
 
 
-def test_tokens_codes_and_invites_are_stored_as_hashes(ada: Person, database_url: str) -> None:
-    invite = ada.table("open", visibility="private")["invite"]
-    with psycopg.connect(database_url) as connection:
+def test_tokens_codes_and_invites_are_stored_as_hashes(
+    ada: Person, module_database_url: str
+) -> None:
+    made = ada.table("open", visibility="private")
+    with psycopg.connect(module_database_url) as connection:
         [person] = connection.execute(
             "SELECT token_hash, recovery_hash FROM players JOIN tokens USING (player_id)"
+            " WHERE player_id = %s",
+            (ada.id,),
         ).fetchall()
-        [table] = connection.execute("SELECT invite_hash FROM tables").fetchall()
-    kept = [sha256(secret.encode()).digest() for secret in (ada.token, ada.recovery, invite)]
+        [table] = connection.execute(
+            "SELECT invite_hash FROM tables WHERE table_id = %s", (made["id"],)
+        ).fetchall()
+    kept = [
+        sha256(secret.encode()).digest() for secret in (ada.token, ada.recovery, made["invite"])
+    ]
     assert [*person, *table] == kept

@@ -21,6 +21,12 @@ UNPROVEN = "they rest on the file alone"
 FORFEIT = {"type": "forfeit"}
 
 
+@pytest.fixture(scope="module")
+def world(module_world: World) -> World:
+    """Return one application for all tests of this module: none depends on rows of another."""
+    return module_world
+
+
 @pytest.fixture
 def game(ada: Person, bob: Person) -> str:
     """Return the path of a running game between two people, ada at seat 0."""

@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from tests.worlds.api_world import Person, problem_of
+from tests.worlds.api_world import Person, World, problem_of
 
 INTENT = {
     "v": 1,
@@ -17,6 +17,12 @@ INTENT = {
     "nonce": "0" * 32,
 }
 AUTH = {"intent": INTENT, "sig": "A" * 86 + "=="}
+
+
+@pytest.fixture(scope="module")
+def world(module_world: World) -> World:
+    """Return one application for all tests of this module: none depends on rows of another."""
+    return module_world
 
 
 @pytest.mark.parametrize("written", ['"v": 1', '"seat": 7', '"seq": 8', '"slot": 9'])

@@ -11,6 +11,12 @@ from service.application.games import what_if
 from tests.worlds.api_world import Person, World, problem_of
 
 
+@pytest.fixture(scope="module")
+def world(module_world: World) -> World:
+    """Return one application for all tests of this module: none depends on rows of another."""
+    return module_world
+
+
 def hand(ada: Person, bob: Person) -> str:
     """Return the path of a hand between two people in which both are ready."""
     table = ada.table("open")
