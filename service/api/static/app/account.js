@@ -7,6 +7,7 @@ import { moment, start, t } from "./i18n.js";
 import { offerMenu } from "./menu.js";
 import { checkPlayer, forget, openDialog, saveCode, showAccount } from "./player.js";
 import { codeFor, copyable } from "./sending.js";
+import { noPlayer } from "./states.js";
 import { setTitle } from "./title.js";
 import { webhookPart } from "./webhook.js";
 
@@ -35,12 +36,13 @@ const begin = newest();
 async function draw() {
   const isNewest = begin();
   const player = identity();
-  if (!player) return replace(page, h("p", { class: "lead" }, [t("account.new")]), h("p", { class: "buttons" }, [h("a", { class: "button main", href: "/" }, [t("act.lobby")]), h("button", { onclick: openDialog }, [t("account.recover")])]));
+  if (!player) return replace(page, noPlayer(openDialog));
   const { items } = await get(TOKENS);
   const webhook = await webhookPart(draw);
   if (!isNewest()) return;
   replace(page,
-    h("p", { class: "lead" }, [t("account.is", { name: player.name }), " ", h("button", { onclick: openDialog }, [t("account.name.code")]), " ", h("a", { href: "/moments" }, [t("moments.title")])]),
+    h("p", { class: "lead" }, [t("account.is", { name: player.name })]),
+    h("p", { class: "buttons" }, [h("button", { onclick: openDialog }, [t("account.name.code")]), h("a", { class: "button", href: "/moments" }, [t("moments.title")])]),
     devicesPart(items.filter(isDevice)),
     programsPart(items.filter((one) => !isDevice(one))),
     section("account.webhook", ...webhook),

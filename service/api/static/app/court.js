@@ -7,13 +7,13 @@ import { caption, seatName } from "./captions.js";
 import { sparing } from "./collusion.js";
 import { concerns, forgetConcerns, showConcerns } from "./concerns.js";
 import { announce, find, h, replace } from "./dom.js";
-import { attempt, button, field, missing, nothing, quiet, section } from "./forms.js";
+import { attempt, button, field, missing, quiet, section } from "./forms.js";
 import { language, moment, seatWords, start, t } from "./i18n.js";
 import { offerMenu } from "./menu.js";
 import { checkPlayer, showAccount } from "./player.js";
 import { receiptsOf } from "./receipts.js";
 import { rulesSay } from "./rules_say.js";
-import { problemState } from "./states.js";
+import { nothing, problemState } from "./states.js";
 import { setTitle } from "./title.js";
 import { worded } from "./worded.js";
 
@@ -77,7 +77,7 @@ async function list(isToOpen) {
   };
   const own = h("section", { hidden: "" });
   await Promise.all([load(), showConcerns(own)]);
-  replace(root, own, isToOpen ? h("p", { class: "notice" }, how()) : null, isToOpen ? h("h2", null, [t("court.title")]) : null, field("court.state", filter), rows, none, more);
+  replace(root, own, isToOpen ? h("p", { class: "notice" }, how()) : null, isToOpen ? h("h2", null, [t("court.title")]) : null, h("section", null, [field("court.state", filter), rows, none, more]));
 }
 
 const listed = (/** @type {Api["Dispute"]} */ dispute) => h("li", { class: "row" }, [
@@ -160,23 +160,25 @@ async function accuse(game) {
   };
   const said = rulesSay(court.game, (seat) => who(seat));
   const follow = () => {
-    if (seq.value) attempt(() => said.show(Number(seq.value)));
+    const answered = seq.value ? attempt(() => said.show(Number(seq.value))) : null;
     listCharges(charge.value);
     const seat = seatOf(chosen());
     listAccused(isAgainstServer() ? "" : seat !== null && seat !== as ? String(seat) : accused.value);
     moveField.hidden = said.section.hidden = isOfPair();
     partnerField.hidden = !isOfPair();
     explain();
+    return answered;
   };
-  const offer = () => {
+  const offer = async () => {
     const before = seq.value || String(shown.seq);
     seq.replaceChildren(...events.filter((event) => fits(event)).map((event) => option(event.seq, `${event.seq}: ${caption(event, { who })}`, String(event.seq) === before)));
-    follow();
+    const answered = follow();
     if (seq.value && seq.value !== before) notice.textContent = t("court.moved");
+    await answered;
   };
   const [moveField, partnerField] = [field("court.event", seq), field("court.partner", partner)];
   listCharges(chargeFor(shown, isOfOther(shown)));
-  offer();
+  await offer(); // what the rules say is of any height: it would move the form
   seq.addEventListener("change", follow);
   accused.addEventListener("change", () => {
     listPartners();

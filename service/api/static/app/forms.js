@@ -48,9 +48,6 @@ export function missing(text, key = "court.statement.missing") {
 
 /** A section, with an id by which the page links it. @param {string} key @param {any[]} content */
 export const section = (key, ...content) => h("section", { id: key.replace(".", "-") }, [h("h2", null, [t(key)]), content]);
-/** What stands where a list has nothing: a sentence, and what the reader can do. @param {any[]} words @param {any[]} actions */
-export const nothing = (words, ...actions) =>
-  h("div", { class: "empty" }, [h("p", { class: "suits", "aria-hidden": "true" }, ["♠ ", h("b", null, ["♥ ♦"]), " ♣"]), h("p", null, words), actions.length ? h("p", { class: "buttons" }, actions) : null]);
 export const quiet = (/** @type {string} */ text) => h("p", { class: "quiet" }, [text]);
 /**
  * Return `act` without concurrent calls: a second press while the first is worked on does nothing.

@@ -2,11 +2,12 @@
 
 import { get, identity, newest, post } from "./api.js";
 import { announce, download, find, h, replace } from "./dom.js";
-import { attempt, button, nothing } from "./forms.js";
+import { attempt, button } from "./forms.js";
 import { moment, seatWords, start, t } from "./i18n.js";
 import { offerMenu } from "./menu.js";
 import { changeMoment, renameList } from "./moment_dialog.js";
 import { checkPlayer, openDialog, showAccount } from "./player.js";
+import { noHand, noPlayer } from "./states.js";
 import { setTitle } from "./title.js";
 
 /** @typedef {Api["Moment"]} Moment */
@@ -78,13 +79,13 @@ function head() {
 
 /** Draw the page from what the server has. */
 async function draw() {
-  if (!identity()) return replace(place, h("p", { class: "lead" }, [t("account.new")]), h("p", { class: "buttons" }, [h("a", { class: "button main", href: "/" }, [t("act.lobby")]), h("button", { onclick: openDialog }, [t("account.recover")])]));
+  if (!identity()) return replace(place, noPlayer(openDialog));
   const isNewest = begin();
   const first = await get(`${MOMENTS}?${query()}`);
   if (!isNewest()) return;
   lists = first.lists;
   if (list && !names().includes(list)) return void (await choose("")); // its last moment is gone
-  if (!lists.length) return replace(place, nothing([t("moments.none")], h("a", { class: "button main", href: "/" }, [t("act.lobby")])));
+  if (!lists.length) return replace(place, noHand("moments.none"));
   const rows = h("ul", { class: "rows" });
   const more = button("moments.more", () => attempt(next));
   /** @type {{items: Moment[], next: string | null}} */

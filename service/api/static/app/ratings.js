@@ -3,10 +3,10 @@
 import { get, identity, newest } from "./api.js";
 import { avatar } from "./avatars.js";
 import { find, h, replace } from "./dom.js";
-import { nothing } from "./forms.js";
 import { language, start, t } from "./i18n.js";
 import { offerMenu } from "./menu.js";
 import { checkPlayer, showAccount } from "./player.js";
+import { noHand } from "./states.js";
 import { setTitle } from "./title.js";
 
 /** Digits behind the point: a rating of a few hands is uncertain by whole numbers. */
@@ -53,7 +53,7 @@ async function show(ruleset) {
   if (!isNewest()) return; // another ruleset was chosen
   const empty = !body.childElementCount;
   const scroll = { class: "scroll", tabindex: 0, role: "region", "aria-label": title };
-  replace(find("#ratings"), empty ? nothing([t("ratings.none")], h("a", { class: "button main", href: "/" }, [t("act.lobby")])) : h("div", scroll, [table]), more);
+  replace(find("#ratings"), empty ? noHand("ratings.none") : h("div", scroll, [table]), more);
 }
 
 await start("court");

@@ -1,8 +1,8 @@
 /**
  * What a page shows in place of its subject: what happened, and what the reader can do next.
  *
- * Used when a hand, table or dispute cannot be shown at all. A problem of a page that shows something already stays
- * a notice on it.
+ * Used when a hand, table or dispute cannot be shown at all, and where a list has nothing. A problem of a page that
+ * shows something already stays a notice on it.
  */
 
 import { identity } from "./api.js";
@@ -13,6 +13,8 @@ import { isSandboxed } from "./storage.js";
 import { setTitle } from "./title.js";
 
 /** @typedef {"hand" | "table" | "dispute" | "page"} Subject */
+
+const suits = () => h("p", { class: "suits", "aria-hidden": "true" }, [h("i", null, ["♠"]), h("b", null, ["♥"]), h("b", null, ["♦"]), h("i", null, ["♣"])]);
 
 const again = () => h("button", { class: "main", onclick: () => location.reload() }, [t("guard.again")]);
 /** @param {string} href @param {string} key @param {string} [kind] */
@@ -56,9 +58,19 @@ function missing(subject) {
 const shown = (heading, words, actions) => {
   setTitle(`Shithead: ${heading}`);
   return h("section", { class: "state", role: "alert" }, [
-    h("p", { class: "suits", "aria-hidden": "true" }, ["♠ ", h("b", null, ["♥ ♦"]), " ♣"]),
+    suits(),
     h(document.querySelector("main h1") ? "h2" : "h1", null, [heading]),
     ...words,
     h("p", { class: "buttons" }, actions),
   ]);
 };
+
+/** What stands where a list has nothing: a sentence, and what the reader can do. @param {any[]} words @param {any[]} actions */
+export const nothing = (words, ...actions) =>
+  h("div", { class: "empty" }, [suits(), h("p", null, words), actions.length ? h("p", { class: "buttons" }, actions) : null]);
+
+/** What a page about the reader's own player shows to a reader without one. @param {() => void} recover */
+export const noPlayer = (recover) => nothing([t("account.new")], link("/", "act.lobby", "main"), h("button", { onclick: recover }, [t("account.recover")]));
+
+/** What stands where no hand was played or kept yet; the next step is to play one. @param {string} key */
+export const noHand = (key) => nothing([t(key)], link("/", "act.lobby", "main"));

@@ -336,6 +336,8 @@ async function fetchGame(address) {
   const id = UUID.exec(address)?.[0].toLowerCase();
   if (!id) return refuse({ code: "page.no_id" });
   game = id;
+  const name = `${id}.shx`;
+  find("#name").textContent = name; // it may take two lines
   const answer = await request("/evidence").catch(() => null);
   const file = answer?.ok ? await answer.blob() : null;
   if (own !== run) return;
@@ -344,11 +346,11 @@ async function fetchGame(address) {
   const view = await request("").catch(() => null);
   if (view?.ok) seated.set(id, (await view.json()).seats);
   if (own !== run) return;
-  await check(sourceOf(file, `${id}.shx`));
+  await check(sourceOf(file, name));
   if (own + 1 !== run) return;
   const save = find("#save");
   URL.revokeObjectURL(save.href);
-  Object.assign(save, { href: URL.createObjectURL(file), download: `${id}.shx`, hidden: false });
+  Object.assign(save, { href: URL.createObjectURL(file), download: name, hidden: false });
 }
 
 /** Verify the last file again, with new receipts or keys. @type {(() => void) | null} */

@@ -35,7 +35,7 @@ export function waitingRoom() {
   setTitle(`Shithead: ${title}`);
   const refusal = game.refusal ? h("p", { class: "fault", role: "alert", lang: game.refusal.lang }, [game.refusal.message]) : null;
   const heading = h("h1", null, [title]);
-  replace(root, ...(isInvited ? [h("section", { class: "invited" }, [heading, ...welcome()]), refusal, ...seats(open)] : [heading, ...seats(open), refusal, ...company(open)]), links());
+  replace(root, ...(isInvited ? [h("section", { class: "invited" }, [heading, ...welcome()]), refusal, ...seats(open), links()] : [heading, ...seats(open), refusal, ...company(open)]));
 }
 
 /** Who invites: the name is that of the API, because anybody can write a name into an address. */
@@ -69,22 +69,24 @@ function seats(open) {
 function company(open) {
   const { table } = game;
   const isHost = table.host === identity()?.id;
-  if (!open) return [guestLine(), h("p", { class: "buttons" }, [table.as === null ? null : h("button", { class: "main", "data-key": "deal", onclick: () => deal() }, [t("wait.deal")])])];
+  if (!open) return [guestLine(), links(table.as === null ? null : h("button", { class: "main", "data-key": "deal", onclick: () => deal() }, [t("wait.deal")]))];
   sending ??= waysToSend(t("wait.friends"), { title: t("wait.invited"), url: location.href });
   return [
     guestLine(),
     sending,
+    links(isHost ? h("button", { "data-key": "fill", onclick: () => deal(FILLED_WITH) }, [t("wait.fill")]) : null),
     isHost && guests ? guestList(table, guests, (work) => attempt(async () => {
       await work();
       await showGuests();
-    })) : null,
-    isHost ? h("p", { class: "buttons" }, [h("button", { "data-key": "fill", onclick: () => deal(FILLED_WITH) }, [t("wait.fill")])]) : null,
+    })) : null, // last, because it comes later than the rest
   ];
 }
 
-function links() {
+/** @param {HTMLElement | null} [first] what the player can do */
+function links(first = null) {
   const { table, ruleset } = game;
   return h("p", { class: "buttons" }, [
+    first,
     h("a", { class: "button", href: `/rules/${ruleset.id}` }, [t("more.rules")]),
     h("a", { class: "button", href: "/" }, [t("act.lobby")]),
     table.as === null ? null : h("button", { class: "plain", "data-key": "leave", onclick: leave }, [t("wait.leave")]),
