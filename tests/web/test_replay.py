@@ -573,6 +573,7 @@ def test_another_viewer_chosen_while_an_event_arrives_is_shown_alone(
     expect(page.locator("#as")).to_have_value(str(own))
     log = host.get(f"/v1/games/{game}/events")["items"]
     dealt = next(one["seq"] for one in log if one["type"] == "cards_dealt")
+    page.locator("#rows li:not(.setup) [aria-current]").wait_for()  # which folds it
     show_set_up(page)
     page.locator("#rows button.event").nth(dealt).click()
     assert cards_shown(page, own) != [], "the cards of the viewer that is named"
