@@ -13,11 +13,18 @@ from service.bots.bot import Chooser as BotChooser
 from service.bots.bot import Move as BotMove
 from service.bots.simple import GREEDY, LOWEST
 from service.cli.move_menu import moves_in_order
+from service.cli.narration import People
 from service.cli.play_screen import Pane, Story, recent_events, table_of
 from service.cli.screen import View, printable
 from service.cli.typed_moves import HELP, Unclear, in_own_codes, parse_move
+from service.client.answers import AbsentPlayer
 from service.client.api import Refused
 from service.client.hand import OVER, TOO_LATE
+
+_CLAIMS: Final[Mapping[str, str]] = {
+    "stand_in": "let a bot stand in",
+    "end": "ask for the end of the hand, unrated, once all others do",
+}
 
 
 class Left(Exception):
@@ -32,6 +39,9 @@ class Chooser(Protocol):
 
     def choose(self, view: View) -> Mapping[str, Any] | None:
         """Return the move to make, or None to fetch the view again; raises Left."""
+
+    def claim(self, view: View, absent: Sequence[AbsentPlayer]) -> Mapping[str, Any] | None:
+        """Return a claim about a player for whom the hand waits, or None to wait on."""
 
     def refused(self, refused: Refused) -> None:
         """Receive the refusal of a move."""
@@ -55,6 +65,9 @@ class Automatic:
     def choose(self, view: View) -> Mapping[str, Any] | None:
         """Return the move that the rule selects."""
         return AUTOMATIC[self.rule](view, view["moves"], self.rng)
+
+    def claim(self, view: View, absent: Sequence[AbsentPlayer]) -> Mapping[str, Any] | None:
+        """Wait on."""
 
     def refused(self, refused: Refused) -> None:
         """Ignore late moves; raise for others: a listed move must not be refused."""
@@ -103,6 +116,29 @@ class Person:
                     if move is not None:
                         self.pane.moving = True
                         return move
+
+    def claim(self, view: View, absent: Sequence[AbsentPlayer]) -> Mapping[str, Any] | None:
+        """Offer the claims about players who are away; without a terminal, wait on."""
+        console, people = self.pane.console, People.of(view)
+        offered = [(one, then) for one in absent for then in one["claims"]]
+        if not offered or not console.is_terminal:
+            return None
+        for number, (one, then) in enumerate(offered, 1):
+            away = f"{people(one['seat'])} is away for {one['away_seconds'] // 60} min"
+            console.print(
+                f"{number}  {printable(away)}: {_CLAIMS[then]}", markup=False, highlight=False
+            )
+        try:
+            text = console.input("[bold]your claim[/] (enter alone waits): ").strip()
+        except EOFError:
+            raise Left from None
+        if text.lower() in ("q", "quit"):
+            raise Left
+        if not text.isdecimal() or not 0 < int(text) <= len(offered):
+            return None
+        one, then = offered[int(text) - 1]
+        self.pane.moving = True
+        return {"type": "claim_absence", "absent": one["seat"], "then": then}
 
     def refused(self, refused: Refused) -> None:
         """Store the reason, with the statement of the rules, for the next screen."""

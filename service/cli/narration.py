@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import takewhile
 from typing import Any, Final
 
 from schemas.events import event_of
 from service.cli.screen import View, printable
+from service.domain.events import EndReason
 from service.replay.captions import caption, result
 from service.replay.sentences import (
     Sentence,
@@ -104,6 +106,28 @@ def _sentence(event: Event, people: People, drawn: Sequence[str]) -> str:
         values = {"seat": people.me, "cards": tuple(drawn)}
         said = Sentence(code="did.cards_drawn.named", values=values)
     return prose([_to_the_reader(said, people)], people.voice)
+
+
+def stalemate(events: Sequence[Event], people: People) -> list[str]:
+    """
+    Return why a hand ended in a stalemate, in a sentence; nothing for any other end.
+
+    All seats in play passed one after another, or the limit of turns was reached.
+    """
+    ended = next((event["data"] for event in events if event["type"] == "game_ended"), None)
+    if ended is None or ended["reason"] != EndReason.STALEMATE:
+        return []
+    acts = [event["type"] for event in reversed(events) if event["type"] not in _NO_ACTS]
+    passes = sum(1 for _ in takewhile("turn_passed".__eq__, acts))
+    in_play = len(events[0]["data"]["seats"]) - len(ended["places"])
+    why = "passed" if passes >= in_play else "limit"
+    return [prose([Sentence(code=f"result.stalemate.{why}")], people.voice)]
+
+
+_NO_ACTS: Final = types_of(Role.SEAL) | {
+    *("game_ended", "turn_timed_out", "end_agreed", "absence_claimed")
+}
+"""Events between two passes in a row."""
 
 
 def _to_the_reader(said: Sentence, people: People) -> Sentence:

@@ -39,12 +39,17 @@ from service.verify.report import Report
 
 def play_hand(hand: Hand, chooser: Chooser) -> GameView:
     """Play a hand to its end and return the last view; raises Contradicted."""
+    version = 0
     for view in hand.views():
         chooser.see(view)
+        move = None
         if view["moves"] and view["status"] not in OVER:
             move = chooser.choose(view)
-            if move is not None:
-                _move(hand, view, move, chooser)
+        elif view["version"] == version and view["clock"] is None and view["status"] not in OVER:
+            move = chooser.claim(view, hand.absences()["absent"])
+        if move is not None:
+            _move(hand, view, move, chooser)
+        version = view["version"]
     return view
 
 

@@ -12,7 +12,7 @@ from rich.text import Text
 
 from schemas.settings import SettingsError
 from service.cli.move_menu import in_rank_order, moves_of
-from service.cli.narration import Event, People, narrated, result_of
+from service.cli.narration import Event, People, narrated, result_of, stalemate
 from service.cli.screen import View, coloured, printable, seats_table, situation
 from service.client.hand import OVER
 from service.rulesets.catalogue import OptionError, read_ruleset
@@ -42,12 +42,15 @@ class Story:
     def advance(self, view: View) -> list[str]:
         """Return the sentences on the events after the last view, up to this one."""
         self.people = People.of(view)
-        events = self.events()[self.version : view["version"]]
+        course = self.events()[: view["version"]]
+        events = course[self.version :]
         joined, self.version = self.version == 0, view["version"]
         self.drawn = self._new_cards(view)
         took = any(event["data"].get("taker") == self.people.me for event in events)
         named = [] if joined or took else in_rank_order([*self.drawn], self.order)
         lines = narrated(events, self.people, named)
+        if any(event["type"] == "game_ended" for event in events):
+            lines += stalemate(course, self.people)
         return lines[-LINES_AT_FIRST:] if joined else lines
 
     @property

@@ -309,3 +309,18 @@ class Reasons(TypedDict):
     code: str | None
     values: dict[str, Any] | None
     text: str
+
+
+class AbsentPlayer(TypedDict):
+    """A player who is away, and for which values of `then` the caller may claim it."""
+
+    seat: int
+    away_seconds: int
+    claims: list[Literal["stand_in", "end"]]
+
+
+class AbsentPlayers(TypedDict):
+    """The players for whom a hand waits and who are away."""
+
+    after_seconds: int
+    absent: list[AbsentPlayer]

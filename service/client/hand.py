@@ -10,7 +10,7 @@ from uuid import UUID
 
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
-from service.client.answers import Entropy, GameView, Move, Reasons
+from service.client.answers import AbsentPlayers, Entropy, GameView, Move, Reasons
 from service.client.api import WAIT, Api, Refused
 from service.client.local_log import Contradicted, LocalLog, Share
 from service.client.player_files import PlayerFolder, write_private
@@ -213,6 +213,16 @@ class Hand:
         The server does not record the question. Raises Refused or NotAnswered.
         """
         found: Reasons = self.player.api.get(f"{self._path}/reasons?cards={','.join(cards)}")
+        return found
+
+    def absences(self) -> AbsentPlayers:
+        """
+        Return the players for whom the hand waits and who are away, with what may be claimed.
+
+        A claim is the move `claim_absence`, which needs no turn. At a table with a clock nobody
+        is listed. Raises Refused or NotAnswered.
+        """
+        found: AbsentPlayers = self.player.api.get(f"{self._path}/absences")
         return found
 
     def verified(self, seat_keys: Mapping[int, str] | None = None) -> Report:

@@ -101,7 +101,7 @@ STALEMATES = """async (ends) => {
 def test_a_stalemate_has_its_reason(visits: Visits) -> None:
     """All in play passed one after another; else the limit of turns was reached."""
     end = ["game_ended", "game_sealed"]
-    late = ["turn_timed_out", "turn_passed"]
+    late = ["end_agreed", "turn_timed_out", "turn_passed"]
     ends = [
         ([], ["cards_played", "turn_passed", *late, "turn_passed", *end]),
         ([2], ["cards_played", "turn_passed", "turn_passed", *end]),

@@ -15,15 +15,17 @@ from uuid import UUID
 import pytest
 from rich.console import Console, RenderableType
 
-from service.cli.choosers import Automatic, Person
+from service.cli.choosers import Automatic, Left, Person
 from service.cli.dispute import _DisputeClient
 from service.cli.load_game import read_recording, steps_of
 from service.cli.move_menu import moves_of
-from service.cli.narration import People, narrated, result_of
+from service.cli.narration import People, narrated, result_of, stalemate
+from service.cli.play import play_hand
 from service.cli.play_screen import Pane, Story, recent_events, table_of
 from service.cli.replay import printable_lines
 from service.cli.screen import coloured
 from service.cli.statuses import MISUSED
+from service.client.answers import AbsentPlayer
 from service.client.api import Refused
 from tests.unit.cli.conftest import SAMPLES, CommandOutput
 
@@ -138,6 +140,34 @@ def test_every_event_is_narrated_by_name_and_the_reader_as_you(path: Path) -> No
     assert any(line.startswith("You ") for line in lines) or "aborted" in path.stem
 
 
+@pytest.mark.parametrize(
+    ("places", "types", "why"),
+    [
+        ([], "turn_passed end_agreed turn_timed_out turn_passed turn_passed", "All who were still"),
+        ([2], "turn_passed turn_passed", "All who were still in play passed"),
+        ([], "turn_passed turn_passed", "The limit of turns was reached"),
+        ([], "turn_passed turn_passed cards_played turn_passed", "The limit of turns was"),
+    ],
+)
+def test_a_stalemate_has_its_reason(places: list[int], types: str, why: str) -> None:
+    begun = {"type": "game_created", "data": {"seats": [{}, {}, {}]}}
+    acts = [{"type": kind, "data": {}} for kind in ("cards_played", *types.split())]
+    for reason in ("stalemate", "shithead"):
+        ended = {"type": "game_ended", "data": {"reason": reason, "places": places}}
+        events = [begun, *acts, ended, {"type": "game_sealed", "data": {}}]
+        lines = stalemate(events, People(names=("Ada", "Bob", "Cy")))
+        assert [line[: len(why)] for line in lines] == ([why] if reason == "stalemate" else [])
+
+
+def test_a_hand_that_ended_in_a_stalemate_is_narrated_with_the_reason() -> None:
+    story = Story(events=lambda: events_of("shithead-stalemate"))
+    story.advance(views("shithead-stalemate")[-4])
+    assert (
+        "The limit of turns was reached before"
+        in story.advance(views("shithead-stalemate")[-1])[-1]
+    )
+
+
 def person(
     answers: Sequence[str], monkeypatch: pytest.MonkeyPatch, *, terminal: bool = False
 ) -> tuple[Person, io.StringIO]:
@@ -157,6 +187,50 @@ def test_a_person_is_asked_until_the_input_is_a_move(monkeypatch: pytest.MonkeyP
     assert "there is no move 99" in out.getvalue()
     assert "'foo' is neither a card nor a word" in out.getvalue()
     assert "take the pile, with face-up cards" in out.getvalue()
+
+
+AWAY: Sequence[AbsentPlayer] = [{"seat": 1, "away_seconds": 200, "claims": ["stand_in", "end"]}]
+
+
+def test_a_person_is_offered_the_claims_about_a_player_who_is_away(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    view = next(one for one in views("shithead") if one["turn"] == 1)
+    view["seats"][1]["name"] = "Bob"
+    player, out = person(["2", "", "3", "q"], monkeypatch, terminal=True)
+    assert player.claim(view, AWAY) == {"type": "claim_absence", "absent": 1, "then": "end"}
+    assert "1  Bob is away for 3 min: let a bot stand in" in out.getvalue()
+    assert [player.claim(view, AWAY), player.claim(view, AWAY)] == [None, None]
+    with pytest.raises(Left):
+        player.claim(view, AWAY)
+    assert player.claim(view, []) is None
+    assert person(["1"], monkeypatch)[0].claim(view, AWAY) is None, "only at a terminal"
+
+
+def test_a_claim_is_offered_once_a_hand_without_a_clock_has_waited(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """The view came back unchanged; a player with moves is asked for a move."""
+    base = {**views("shithead")[-30], "moves": [], "clock": None}
+    course = [
+        {**base, "version": 7},
+        {**base, "version": 7},
+        {**base, "version": 8},
+        {**base, "version": 8, "clock": {}},
+        {**base, "version": 8, "moves": [TAKE]},
+        {**base, "version": 9, "status": "ended"},
+    ]
+    player, _ = person([""], monkeypatch)
+    monkeypatch.setattr(player, "see", lambda _view: None)
+    monkeypatch.setattr(player, "claim", lambda _view, absent: {"claimed": absent[0]["seat"]})
+    made: list[Any] = []
+    hand: Any = SimpleNamespace(
+        views=lambda: iter(course),
+        absences=lambda: {"absent": AWAY},
+        move=lambda view, move: made.append((view, move)),
+    )
+    play_hand(hand, player)
+    assert made == [(course[1], {"claimed": 1})]
 
 
 def test_a_terminal_is_drawn_in_place_with_the_events_since_the_last_move(

@@ -11,6 +11,7 @@ from marshmallow import Schema, fields
 
 from schemas import moves
 from schemas.event_fields import EVENTS
+from schemas.games import AbsencesSchema
 from schemas.tables import OpenedTableSchema
 from schemas.views import GameViewSchema
 from service.client import answers
@@ -56,10 +57,11 @@ def keys(type_: Any) -> frozenset[str]:
 
 VIEW = list(pairs(answers.GameView, GameViewSchema()))
 TABLE = list(pairs(answers.Table, OpenedTableSchema()))
+ABSENCES = list(pairs(answers.AbsentPlayers, AbsencesSchema()))
 
 
 @pytest.mark.parametrize(
-    ("type_", "schema"), [pytest.param(*p, id=p[0].__name__) for p in (*VIEW, *TABLE)]
+    ("type_", "schema"), [pytest.param(*p, id=p[0].__name__) for p in (*VIEW, *TABLE, *ABSENCES)]
 )
 def test_an_object_has_the_fields_of_its_schema(type_: Any, schema: Schema) -> None:
     hints = get_type_hints(type_)

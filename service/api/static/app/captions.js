@@ -127,6 +127,9 @@ export function resultText(result, voice) {
   return t(name === t("you") ? `${key}.you` : key, { seat: name });
 }
 
+/** Types of events between two passes in a row. */
+const NO_ACTS = new Set(["game_ended", "game_sealed", "turn_timed_out", "end_agreed", "absence_claimed"]);
+
 /**
  * Return why a hand ended in a stalemate, empty for another end: all in play passed in a row, or the limit was reached.
  *
@@ -135,7 +138,7 @@ export function resultText(result, voice) {
  */
 export function stalemateText({ result, seats }, events) {
   if (result?.reason !== "stalemate") return "";
-  const acts = events.filter(({ type }) => !["game_ended", "game_sealed", "turn_timed_out"].includes(type)).reverse();
+  const acts = events.filter(({ type }) => !NO_ACTS.has(type)).reverse();
   const other = acts.findIndex(({ type }) => type !== "turn_passed");
   const passes = other < 0 ? acts.length : other;
   return t(passes >= seats.length - result.places.length ? "result.stalemate.passed" : "result.stalemate.limit");
