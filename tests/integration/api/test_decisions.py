@@ -16,14 +16,19 @@ from service.api.decisions import SEARCHES
 from service.application import decisions
 from service.application.quotas import Slice
 from service.audit import decisions as audit
+from service.cli import decisions as command
 from service.cli.__main__ import run
 from service.domain.events import Zone
 from service.domain.ruleset import Asks
 from service.features.decisions import filling
+from service.replay.history import History
 from service.store.decisions import DecisionRepository
 from tests.worlds.api_world import Person, World, problem_of
 
 MONTH: Final = f"{datetime.now(UTC):%Y-%m}"
+
+TURNS: Final = 50
+"""A limit that ends a hand whose length does not matter."""
 
 FILTERS: Final = (
     *("", "ruleset=leeds", "phase=hand", "phase=up", "phase=down", "bot=none", "bot=lowest"),
@@ -111,6 +116,15 @@ def test_a_service_finds_and_counts_what_the_command_does_in_its_dump(
 ) -> None:
     """Hands that are private, running or given up before a decision are in neither."""
     monkeypatch.setattr(decisions, "LEAVES", 40)
+    known: dict[str, list[Any]] = {}
+
+    def decided(history: History, refused: Any) -> list[Any]:
+        """Return the decisions of a hand, which the command would find for each query anew."""
+        game = history.log[0].fields["game"]
+        known[game] = known.get(game) or [*audit.decisions_of(history, refused)]
+        return known[game]
+
+    monkeypatch.setattr(command, "decisions_of", decided)
     hands = {played(world, ada, bob, ruleset=ruleset) for ruleset in ("shithead", "leeds")}
     private = played(world, ada, visibility="private")
     running = ada.table({"bot": "lowest"})["game"]
@@ -144,8 +158,8 @@ def game_of(one: dict[str, Any]) -> str:
 def test_an_erased_player_is_found_no_more_and_hands_that_follow_have_no_name(
     world: World, ada: Person, bob: Person
 ) -> None:
-    played(world, ada, bob)
-    last = played(world, ada, bob)
+    played(world, ada, bob, turn_limit=TURNS)
+    last = played(world, ada, bob, turn_limit=TURNS)
     world.services.sequencer.run_once()
     filling(world.services)(Slice(rows=1, seconds=10))
     before = pages(world, f"player={bob.id}")["items"]
@@ -161,7 +175,7 @@ def test_an_erased_player_is_found_no_more_and_hands_that_follow_have_no_name(
 def test_a_hand_that_cannot_be_read_does_not_hold_up_the_next(
     world: World, ada: Person, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    _first, second = played(world, ada), played(world, ada)
+    _first, second = (played(world, ada, turn_limit=TURNS) for _ in range(2))
     real, read = audit.decisions_of, list[Any]()
 
     def failing(history: Any, refused: Any) -> Any:
@@ -176,7 +190,7 @@ def test_a_hand_that_cannot_be_read_does_not_hold_up_the_next(
 
 
 def test_two_processes_store_the_decisions_of_a_hand_once(world: World, ada: Person) -> None:
-    played(world, ada)
+    played(world, ada, turn_limit=TURNS)
     world.services.sequencer.run_once()
     stored = DecisionRepository(world.services.directory.database)
     before = stored.reached()
