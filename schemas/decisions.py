@@ -74,7 +74,7 @@ class DecisionsQuery(PageQuery):
     rank = _rank("the rank that was played, also beside another")
     count = QueryInteger(low=1, high=99, load_default=None, **about("how many cards were played"))
     had_other = QueryBoolean(load_default=None, **about("whether another move was legal"))
-    took = _range("seconds of the turn")
+    took = _range("whole seconds of the turn")
     lost = QueryBoolean(load_default=None, **about("whether the seat lost the hand"))
 
     @post_load

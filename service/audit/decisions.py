@@ -84,7 +84,7 @@ class DecisionFilter:
     rank: str | None = None
     count: int | None = None
     had_other: bool | None = None
-    took: tuple[int, int] | None = None  # seconds
+    took: tuple[int, int] | None = None  # whole seconds
     lost: bool | None = None
 
     def fits(self, one: Decided, player: str | None) -> bool:
@@ -98,7 +98,7 @@ class DecisionFilter:
             return False
         if self.bot not in (None, one.bot or "none") or not self._is_kind(one):
             return False
-        seconds = None if one.milliseconds is None else one.milliseconds / 1000
+        seconds = None if one.milliseconds is None else one.milliseconds // 1000
         ranges = ((self.held, one.held), (self.left, one.left), (self.took, seconds))
         return all(r is None or (v is not None and r[0] <= v <= r[1]) for r, v in ranges)
 

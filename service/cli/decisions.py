@@ -168,7 +168,7 @@ def _range(
 @click.option("--rank", metavar="RANK", help="The rank that was played.")
 @click.option("--count", type=click.IntRange(1), help="How many cards were played.")
 @click.option("--had-other/--no-other", default=None, help="Whether another move was legal.")
-@click.option("--took", callback=_range, metavar="N|N-M", help="Seconds of the turn.")
+@click.option("--took", callback=_range, metavar="N|N-M", help="Whole seconds of the turn.")
 @click.option("--lost/--not-lost", default=None, help="Whether the seat lost the hand.")
 @click.option("--limit", type=click.IntRange(0), default=SHOWN, show_default=True, help="Lines.")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")

@@ -308,8 +308,8 @@ def _ends(wanted: DecisionFilter) -> list[int]:
 
 
 def _milliseconds(took: tuple[int, int]) -> tuple[int, int]:
-    low, high = (min(1000 * seconds, 2**31 - 1) for seconds in took)
-    return low, high
+    low, high = took[0] * 1000, took[1] * 1000 + 999
+    return min(low, 2**31 - 1), min(high, 2**31 - 1)
 
 
 def _stored(row: Mapping[str, Any], named: Mapping[str, str]) -> StoredDecision:

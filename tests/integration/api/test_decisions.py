@@ -149,6 +149,8 @@ def test_a_service_finds_and_counts_what_the_command_does_in_its_dump(
     assert not {private, running} & hands
     assert {one["player"] for one in every.values()} == {str(ada.id), str(bob.id), None}
     assert any(one["refused"] for one in every.values())
+    seconds = [one["milliseconds"] // 1000 for one in every.values() if one["milliseconds"]]
+    assert pages(world, f"took={max(seconds)}")["decisions"] == seconds.count(max(seconds))
 
 
 def game_of(one: dict[str, Any]) -> str:

@@ -77,7 +77,9 @@ def test_every_filter_leaves_out_what_does_not_meet_it(
         ("--had-other",): lambda one: one.had_other,
         ("--no-other",): lambda one: not one.had_other,
         ("--lost",): lambda one: bool(one.lost),
-        ("--took", "0-2"): lambda one: one.milliseconds is not None and one.milliseconds <= 2000,
+        ("--took", "1"): lambda one: (
+            one.milliseconds is not None and 1000 <= one.milliseconds < 2000
+        ),
     }
     for words, fits in cases.items():
         wanted = [one.event for one in every if fits(one)]
