@@ -100,8 +100,8 @@ def quickest_python(ours: str, path: str) -> str:
     """
     Return the Python to set up with: `ours`, or one of the same version or newer that is quicker.
 
-    The others are the system's and those on `path` that can make an environment. What is taken
-    instead of `ours` is said.
+    The others are the system's and those on `path` that can make an environment. The one
+    that replaces `ours` is reported.
     """
     found = [_SYSTEM, *(shutil.which(name, path=path) for name in _CANDIDATES)]
     able = dict.fromkeys(one for one in (ours, *found) if one and os.access(one, os.X_OK))

@@ -58,7 +58,7 @@ _LIMITS = {"SHITHEAD_RATE_LIMITS": "off", "SHITHEAD_LOG_LEVEL": "warning"}
 
 @dataclass(slots=True, kw_only=True)
 class Drilled:
-    """What a drill did, and what its checks found."""
+    """The steps of a drill and the results of its checks."""
 
     lossless: bool
     acknowledged: int = 0  # moves before the data folder was destroyed

@@ -106,7 +106,7 @@ class ShareSchema(Closed):
 
 
 class ChoiceSchema(Closed):
-    """What was chosen, how often, and how often its seat lost the hand."""
+    """A choice, how often it was made, and how often its seat lost the hand."""
 
     choice = fields.String(**described("such as `play 7 x2`, `pick_up` or `blind`"))
     n = Integer(low=1, **described("how often it was chosen"))

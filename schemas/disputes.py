@@ -226,7 +226,7 @@ class DisputeReceiptSchema(Closed):
 
 
 class ExperienceSchema(Closed):
-    """What a referee has done before, from public games alone."""
+    """The record of a referee, from public games alone."""
 
     registered_at = time_field(**described("when the account began"))
     hands = Integer(**described("the number of hands that the player finished at public tables"))

@@ -227,7 +227,7 @@ class OembedQuery(Closed):
 
 
 class OembedSchema(Closed):
-    """What other sites show for the address of a public hand (oEmbed 1.0, type `rich`)."""
+    """The form in which other sites show a public hand (oEmbed 1.0, type `rich`)."""
 
     version = Chosen("1.0", **described("the version of oEmbed"))
     type = Chosen("rich", **described("the kind of the embedded content"))

@@ -23,7 +23,7 @@ from schemas.strict_fields import (
 
 
 class NoticeType(StrEnum):
-    """What happened, or is open; a type is listed once the service sends it."""
+    """The type of a notice; a type is listed once the service sends it."""
 
     YOUR_TURN = "your_turn"
     TURN_OVER = "turn_over"

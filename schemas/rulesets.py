@@ -132,7 +132,7 @@ class SpecialRankSchema(Closed):
 
 
 class InShortSchema(Closed):
-    """What a newcomer reads first, made from the settings; exceptions are in the statements."""
+    """A ruleset for a newcomer, made from the settings; exceptions are in the statements."""
 
     played_for = Chosen(
         "loser", "winner", **described("what ends the hand: one seat with cards, or one without")

@@ -121,7 +121,7 @@ class SeekRequestSchema(Closed):
 
 
 class SeekConditionsSchema(Closed):
-    """What the players of a table agree on."""
+    """The terms that the players of a table agree on."""
 
     rulesets = fields.List(fields.String(), **described("ids of rulesets, the preferred one first"))
     seats = Integer(low=2, high=MAX_SEATS, **described("the number of seats"))

@@ -208,7 +208,7 @@ class TableRequestSchema(Closed):
 
 
 class SeatShareSchema(Closed):
-    """What the seat that the caller takes adds: entropy and key."""
+    """The entropy and key of the seat that the caller takes."""
 
     may_be_missing = True
 

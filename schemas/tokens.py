@@ -21,7 +21,7 @@ from schemas.strict_fields import (
 
 
 class Scope(StrEnum):
-    """What a token permits; each operation of the API needs one of them."""
+    """A permission of a token; each operation of the API needs one of them."""
 
     READ = "read"  # what the player may see
     PLAY = "play"  # tables, seats, moves, rulesets

@@ -16,7 +16,7 @@ from service.application.disputes.disputes import Disputes, periods_of
 from service.application.disputes.files import DisputeFiles
 from service.application.disputes.findings import DisputeJobs
 from service.application.dumps import Dumps
-from service.application.games.absences import AWAY_SECONDS, Absences, Away, nobody_away
+from service.application.games.absences import AWAY_SECONDS, Absences, Away, none_away
 from service.application.games.audits import Auditing
 from service.application.games.cache import GameCache, Histories, Names
 from service.application.games.due_moves import Turns
@@ -106,12 +106,12 @@ from service.store.lookups import Lookups
 from service.store.postgres_events import PostgresStore
 from service.store.public_log import PostgresLog, PostgresWal
 from service.store.replica import database_of
-from service.stream_counts import Presence, StreamCounts, nobody
+from service.stream_counts import Presence, StreamCounts, none_following
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Terms:
-    """What the settings say, as the use cases need it."""
+    """The settings in the form that the use cases need."""
 
     origin: str
     retention: Retention = DEFAULT_RETENTION
@@ -126,7 +126,7 @@ class Terms:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Ports:
-    """What the use cases reach outside the process, and what stands for it in tests."""
+    """The connections of the use cases out of the process; tests replace them."""
 
     store: EventStore
     directory: Directory
@@ -144,8 +144,8 @@ class Ports:
     signed: SignedCheckpoints | None = None
     wal: ArchivedWal | None = None
     verify: Work = answer_here
-    following: Callable[[Sequence[UUID]], Collection[UUID]] = nobody
-    away: Away = nobody_away
+    following: Callable[[Sequence[UUID]], Collection[UUID]] = none_following
+    away: Away = none_away
     receivers: Receivers = field(default_factory=Receivers)
     close: Callable[[], None] = lambda: None
 

@@ -38,7 +38,7 @@ class Sweep:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class JobContext:
-    """What a job gets besides its arguments."""
+    """The context of a job besides its arguments."""
 
     services: Callable[[], Services]  # of the process, made at the first call
     connection: Redis

@@ -31,7 +31,7 @@ def key_of(whose: str) -> str:
     return f"{_MEMBERS}{whose}"
 
 
-def nobody(_players: Sequence[UUID]) -> Collection[UUID]:
+def none_following(_players: Sequence[UUID]) -> Collection[UUID]:
     """Return no player: for services without streams."""
     return ()
 
@@ -58,17 +58,18 @@ class StreamCounts:
 
 
 def heard(together: redis.client.Pipeline, player: str, now: float) -> None:
-    """Add to a pipeline that a player is there."""
+    """Add to a pipeline that a player called now."""
     together.set(f"{_HEARD}.{player}", now, ex=HEARD_SECONDS)
     together.set(_HEARD, now, nx=True)
 
 
 class Presence:
     """
-    Notes that players are there, and tells for how long others have been away.
+    Records when players last called, and returns for how long others have been away.
 
     A key for each player that called within HEARD_SECONDS, written at most once in NOTE_SECONDS by
-    each process. Without Redis, or after it lost its data, nobody is away until it can be known.
+    each process. Without Redis, or after it lost its data, no player counts as away until
+    enough time has passed.
     """
 
     def __init__(self, client: redis.Redis | None, *, now: Callable[[], float] = time.time) -> None:

@@ -44,7 +44,7 @@ class AllowedJob(Job):
     """
 
     run: Callable[[], object] | None = None
-    """What the worker found for the name of the job, in the features of the service."""
+    """The job of this name, as a feature of the service declares it."""
 
     def refusal(self, allowed: Container[str]) -> str | None:
         """Return why this job is refused; None if it is one of the service's own."""

@@ -360,7 +360,7 @@ WAITS = {
     "trials of an address": ("the same, of one address; no further one", f"{WITHIN_SECONDS:g} s"),
     "long games": ("nothing: work on long games and large hands", "its cost"),
 }
-"""What is waited for in each kind of slot, and for how long at most."""
+"""The longest wait for each kind of slot."""
 
 DESCRIBED_IN_WORDS = {"redis counters", "first document", "statistics"}
 """The slots that a line of OTHER_WAITS describes."""

@@ -60,7 +60,7 @@ _TABLES = """
 
 @dataclass(slots=True, kw_only=True)
 class Figures:
-    """What clients measured: seconds of each GET and POST, and CPU seconds of the processes."""
+    """The measures of clients: seconds of each GET and POST, and CPU seconds of the processes."""
 
     seconds: float = 0.0
     reads: list[float] = field(default_factory=list)

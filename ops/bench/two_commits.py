@@ -32,7 +32,7 @@ with tempfile.TemporaryDirectory() as folder, ExitStack() as stack:
     print(json.dumps({"port": service.port, "roots": roots}), flush=True)
     sys.stdin.read()
 """
-"""What a checkout runs: a service with servers of its own, until its input ends."""
+"""The program of a checkout: a service with servers of its own, until its input ends."""
 
 
 class Measured(Protocol):

@@ -87,7 +87,7 @@ class Visit:
 
 @dataclass(slots=True, kw_only=True)
 class Figures:
-    """What the visits to one page took: seconds, layout shift, requests and bytes."""
+    """The cost of visits to one page: seconds, layout shift, requests and bytes."""
 
     usable: list[float] = field(default_factory=list)
     painted: list[float] = field(default_factory=list)

@@ -44,7 +44,7 @@ CHALLENGE = "/challenges/<uuid:table_id>"
 )
 def challenge(call: Call) -> Response:
     """
-    Challenge a player, named by handle or id: a table is opened with a seat that is kept for them.
+    Challenge a player, named by handle or id: a table is opened with a seat reserved for them.
 
     The player gets the notice `challenged`, and accepts or declines within a day; the caller, the
     host of the table, gets `challenge_answered`. The answer is the table; its id is that of the

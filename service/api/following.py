@@ -82,7 +82,7 @@ class Following(ABC):
     """The ids whose notifications wake the stream."""
 
     names: Mapping[str, str] = MappingProxyType({})
-    """What a line of the log says of the stream besides its fault."""
+    """The fields of a log line about the stream, besides its fault."""
 
     def __init__(
         self, parts: Context, caller: Caller, slot: str, media_type: str = EVENT_STREAM

@@ -36,7 +36,7 @@ def choose_handle(call: Call) -> Response:
     Choose the caller's handle, or change it, at most once in 30 days.
 
     A handle that looks like that of another player, or of a bot, is refused as one that is taken;
-    one that was given up is kept for its player alone for 90 days. Repeating it changes nothing.
+    one that was given up is reserved for its player for 90 days. Repeating it changes nothing.
     """
     services().handles.choose(call.by, call.token, call.body["handle"])
     return private(json_response(services().players.me(call.by)))

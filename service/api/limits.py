@@ -41,7 +41,7 @@ REDIS_SLOTS = 8
 
 
 Key = str | int
-"""What requests are counted by: `UUID.int` of a player, or a text that names an address or work."""
+"""The key of counted requests: `UUID.int` of a player, or the name of an address or work."""
 
 
 class FixedWindows:

@@ -46,7 +46,7 @@ _HAND_PAGE: Final = re.compile(
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Preview:
-    """What a page states about its subject; without a subject only its status."""
+    """The description of a page's subject; without a subject only its status."""
 
     title: str = ""
     sentence: str = ""

@@ -61,7 +61,7 @@ def _use_cases() -> Moments:
 )
 def keep_moment(call: Call) -> Response:
     """
-    Keep a moment of a hand in one of the caller's lists; nobody else can read it.
+    Keep a moment of a hand in one of the caller's lists; no other player can read it.
 
     The caller can see the hand now, and at this moment as this viewer. It is deleted with its
     player.

@@ -176,7 +176,7 @@ def list_blocks(call: Call) -> Response:
     """
     List the players whom the caller blocks, newest first.
 
-    Nobody else can read this list, and the blocked players are not notified.
+    No other player can read this list, and the blocked players are not notified.
     """
     return private(json_response(page(services().players.blocks(call.by), None)))
 
@@ -193,7 +193,7 @@ def list_blocks(call: Call) -> Response:
 )
 def block(call: Call, player_id: UUID) -> Response:
     """
-    Block another player: no invitation and no seek seats the two together, whoever made it.
+    Block another player: no invitation and no seek of either seats the two together.
 
     It does not end a game, and a seat that either takes at a table of their own choice stays
     possible. Repeating it changes nothing.

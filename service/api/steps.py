@@ -42,7 +42,7 @@ class Token(Enum):
 
 
 class Repeats(Enum):
-    """What an operation does with an Idempotency-Key."""
+    """The use that an operation makes of an Idempotency-Key."""
 
     ANSWERED = "answered"  # returns the first answer again
     REFUSED = "refused"  # the answer contains a token, which is not stored
@@ -51,7 +51,7 @@ class Repeats(Enum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Spec:
-    """What the steps need to know of an operation, as it was declared (`operation.py`)."""
+    """The parts of an operation's declaration (`operation.py`) that the steps use."""
 
     produces: tuple[str, ...]
     status: int

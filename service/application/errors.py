@@ -82,7 +82,7 @@ def _never_had(what: str, version: int, present: int) -> Sentence:
 
 
 Fault = Mapping[str, Any]
-"""What is wrong at a place of a request: `at`, `message`, and the code of the message if any."""
+"""A fault at a place of a request: `at`, `message`, and the code of the message if any."""
 
 
 def fault(at: str, what: Sentence | str) -> Fault:

@@ -115,7 +115,7 @@ class Handles:
         )
 
     def _hash(self, handle: str) -> bytes:
-        """Return a hash without whose key nobody learns which handle was erased."""
+        """Return a keyed hash: without the key it does not reveal which handle was erased."""
         key = self.keyring.present.bot_secret
         return hmac.digest(key, b"handle " + skeleton(handle).encode(), "sha256")
 

@@ -67,7 +67,7 @@ MAX_TABLES: Final = 2000
 
 
 class Notice(Struct, frozen=True, kw_only=True):
-    """What happened, or is open; the fields are those of the API."""
+    """An event or an open matter of a player; the fields are those of the API."""
 
     type: NoticeType
     id: UUID
@@ -101,7 +101,7 @@ class Notice(Struct, frozen=True, kw_only=True):
 
 
 class Wanted(Struct, frozen=True, kw_only=True):
-    """What a reader asked for beyond its tables and disputes."""
+    """The notices that a reader asked for beyond its tables and disputes."""
 
     watched: tuple[UUID, ...] = ()
     referee: bool = False

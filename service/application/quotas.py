@@ -126,7 +126,7 @@ QUOTAS: Final[dict[QuotaKind, Bound]] = {
         "player and hand", MAX_READINGS, "recorded reads of private data", "readings", seconds=HOUR
     ),
 }
-"""What a player may leave behind or hold open in the database; a commit counts it."""
+"""The rows that a player may leave behind or hold open; a commit counts them."""
 
 
 def bounds(*kinds: QuotaKind) -> dict[str, Bound]:
@@ -354,7 +354,7 @@ class Slots:
 
 
 class Slice:
-    """What a sweep may do at a time: so many rows, within so many seconds."""
+    """The bounds of one slice of a sweep: rows and seconds."""
 
     __slots__ = ("_end", "rows")
 

@@ -66,7 +66,7 @@ class RequestReads:
 
 
 class _Found:
-    """What the one query of a request returned; the game is made of it at its first use."""
+    """The result of the one query of a request; the game is made of it at its first use."""
 
     __slots__ = ("_cache", "_entry", "_known", "_lookup", "result")
 
@@ -117,7 +117,7 @@ class RequestRead:
     def __init__(self, reads: RequestReads, token: bytes | None, game: UUID | None) -> None:
         self._reads = reads
         self._found: _Found | None = None  # set by `confirm`
-        self._is_new = False  # whether nobody has taken the game in it yet
+        self._is_new = False  # whether the game in it was not taken yet
         self._cached: GameEntry | None = None  # set by `defer`
         self.game = game
         self.token = token

@@ -19,7 +19,7 @@ from service.shx.canonical import parse_time
 Kind = Literal["play", "pick_up", "blind", "try_stock", "pass"]
 
 SPECIAL: Final = ("burn", "refused", "time_out")
-"""What a decision can be beside its kind of move."""
+"""Properties of a decision beside its kind of move."""
 
 KINDS: Final[Mapping[type, Kind]] = {
     Play: "play",

@@ -20,7 +20,7 @@ MODEL: Final = PlackettLuce()
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Rating:
-    """What the results of a player or bot in a ruleset show: a mean, its deviation, the hands."""
+    """The results of a player or bot in a ruleset: a mean, its deviation, the hands."""
 
     mu: float = MODEL.mu
     sigma: float = MODEL.sigma

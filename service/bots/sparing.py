@@ -43,7 +43,7 @@ SPENT: Final = 0.01
 """Harm of each unit of `worth` that the cheapest card costs which a seat can play."""
 
 PUBLIC_SEED: Final = b"collusion"
-"""Everybody who has the log computes the same numbers."""
+"""A constant, so that each reader of the log computes the same numbers."""
 
 Stratum = tuple[str | int, ...]
 """The rules and the kind of position: only decisions with the same one are compared."""
@@ -113,7 +113,7 @@ def mean_harms(
 
 def _is_choice(history: History, move: RecordedMove) -> bool:
     """Return whether the seat itself, on its turn, chose among cards that it saw."""
-    by_seat = history.log[move.action].by == move.seat  # by nobody at a time-out
+    by_seat = history.log[move.action].by == move.seat  # None at a time-out
     if not by_seat or not isinstance(move.command, Play | PickUp | TryStock | Pass):
         return False
     return history.games[move.first - 1].turn == move.seat

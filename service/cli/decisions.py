@@ -64,7 +64,7 @@ class HandFile:
 
 @dataclass(slots=True)
 class ChoiceCounts:
-    """What was chosen, how often, and how often the seat lost the hand."""
+    """Counts of each choice, and of the hands that its seat lost."""
 
     hands: set[str] = field(default_factory=set)
     choices: dict[str, ChoiceCount] = field(default_factory=dict)

@@ -91,7 +91,7 @@ _NEXT: Final = {
     "appeal": "you lost, and can appeal",
     "statement": "you can make a statement",
 }
-"""What a player can do in a dispute, the most urgent first."""
+"""The acts of a player in a dispute, the most urgent first."""
 
 
 _PARTS: Final = {

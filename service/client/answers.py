@@ -9,7 +9,7 @@ Entropy = Literal["none", "value", "commit"]
 
 
 class OwnNotice(TypedDict):
-    """What concerns a player: a notice of its own stream (api.md, section 2)."""
+    """A notice of a player's own stream (api.md, section 2)."""
 
     type: str
     id: str
@@ -107,7 +107,7 @@ class SetupSeat(TypedDict):
 
 
 class DemandView(TypedDict):
-    """What may be played next: a condition, the ranks that fit, and those it does not name."""
+    """The demand of the pile: a condition, the ranks that fit, and those it does not name."""
 
     kind: Literal["anything", "at_least", "at_most", "below"]
     rank: str | None

@@ -31,7 +31,7 @@ EVENT_STREAM: Final = "text/event-stream"
 Piece = TypeVar("Piece")
 
 Pieces = Generator[Piece, None, bool]
-"""What one connection of a stream has; it returns whether the stream has ended for good."""
+"""The pieces of one connection of a stream; it returns whether the stream has ended for good."""
 
 
 class NotAnswered(Exception):

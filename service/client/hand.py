@@ -30,7 +30,7 @@ class NotSeated(Exception):
 
 
 class HandPlayer(Protocol):
-    """What a hand needs of its player (`player.py`)."""
+    """The part of a player (`player.py`) that a hand needs."""
 
     api: Api
     files: PlayerFolder

@@ -30,7 +30,7 @@ KeptMoment = TypedDict(
 @dataclass(frozen=True, slots=True)
 class KeptMoments:
     """
-    The moments that a player keeps; nobody else can read them.
+    The moments that a player keeps; no other player can read them.
 
     `api` has the player's token: `KeptMoments(player.api)`. All methods raise Refused or
     NotAnswered.

@@ -83,7 +83,7 @@ class AgreeEnd(Struct, frozen=True, kw_only=True, gc=False):
 
 
 class AfterAbsence(StrEnum):
-    """What somebody asks for instead of a player who is away."""
+    """The consequence that a player claims for one who is away."""
 
     STAND_IN = "stand_in"
     END = "end"

@@ -178,7 +178,7 @@ def failed_blind(command: PlayBlind, game: Game) -> tuple[Event, ...]:
     """
     Return the events of turning a face-down card that goes to the hand, whether it fits or not.
 
-    A verifier follows a game with them in which a card that fits was kept hidden.
+    A verifier uses it to follow a game in which a card that fits was not revealed.
 
     Raises RuleRefused if the seat has no such card to turn.
     """

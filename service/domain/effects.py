@@ -20,7 +20,7 @@ class Acts(StrEnum):
 
 
 class Hint(StrEnum):
-    """What an effect is worth to the seat that holds the card, for bots."""
+    """The worth of an effect to the seat that holds the card, for bots."""
 
     RESCUES = "rescues"
     HINDERS = "hinders"  # the next seat

@@ -28,7 +28,7 @@ _log = structlog.get_logger("sweeper")
 
 
 class Woken:
-    """What was woken within AGAIN_AFTER, so that it is not woken again at once."""
+    """The ids that were woken within AGAIN_AFTER, so that they are not woken again at once."""
 
     def __init__(self) -> None:
         self._at: dict[tuple[UUID, int, datetime], float] = {}

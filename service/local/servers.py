@@ -199,7 +199,7 @@ class EmbeddedPostgres:
 
     @property
     def _counts_queries(self) -> bool:
-        """Return whether times of queries are kept: in a lasting server, if it has the library."""
+        """Return whether times of queries are recorded: by a lasting server with the library."""
         library = self._binaries.parent / "lib" / "pg_stat_statements.so"
         return self._durable and not self._recovery and library.exists()
 

@@ -292,7 +292,7 @@ class DataLock:
             raise self._in_use(", ".join(map(str, others)))
 
     def renew(self) -> None:
-        """Lock the folder again if its file was deleted or replaced, once nobody else holds it."""
+        """Lock the folder again if its file was deleted or replaced and no process holds it."""
         if not self._is_ours():
             with contextlib.suppress(OSError):
                 if self._try() is None:

@@ -19,7 +19,7 @@ class SpecialRank:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class InShort:
-    """What a newcomer reads first; `burning_set` is 0 if sets do not burn."""
+    """A ruleset for a newcomer; `burning_set` is 0 if sets do not burn."""
 
     played_for: str
     burning_set: int

@@ -17,7 +17,7 @@ class Recent(Generic[Key, Value]):
     The values used last, by key; the least recently used are removed first.
 
     `most` bounds the sum of the weights of all values, where each weighs 1 unless `weigh` says
-    otherwise; the newest value is kept whatever it weighs. With `unused_seconds` of `clock` a value
+    otherwise; the newest value is retained at any weight. With `unused_seconds` of `clock` a value
     that was not used for this time is removed as well, at the next `keep`.
 
     >>> cache = Recent[str, int](2)

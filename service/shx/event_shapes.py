@@ -41,7 +41,7 @@ from service.shx.validators import (
 
 
 class Role(StrEnum):
-    """What an event is for, and so which seat `by` names."""
+    """The role of an event, and so which seat `by` names."""
 
     SET_UP = "set_up"  # the server: the game and its deck
     ENTROPY = "entropy"  # a seat, for its own entropy

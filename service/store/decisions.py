@@ -18,7 +18,7 @@ MOST: Final = 10_000
 """The newest decisions that a search finds and counts."""
 
 MOST_CARDS: Final = 5
-"""Ranks of the cards that are kept as one position; of more cards hardly two hands are alike."""
+"""Most cards of a position that is stored by its ranks; with more hardly two hands are alike."""
 
 NAMES: Final = 1_000_000
 """The base of the numbers of names; all other ranges have 1,000 numbers."""

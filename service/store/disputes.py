@@ -48,7 +48,7 @@ class StatementText:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Experience:
-    """What a referee has done before, from public games alone."""
+    """The record of a referee, from public games alone."""
 
     registered_at: datetime
     hands: int  # finished at public tables

@@ -25,7 +25,7 @@ LARGEST: Final = 64
 """Maximum number of moves in one statement."""
 
 Returned: TypeAlias = dict[str, Any] | None
-"""What `append_game_move` returns: the reason why it wrote nothing, or null."""
+"""The result of `append_game_move`: the reason why it wrote nothing, or null."""
 
 
 class _Move:

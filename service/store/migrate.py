@@ -69,7 +69,7 @@ class SqlFile:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Applied:
-    """What one run applied: the names of migrations, and of functions and privileges."""
+    """The names of the migrations, functions and privileges that one run applied."""
 
     migrations: tuple[str, ...]
     others: tuple[str, ...]

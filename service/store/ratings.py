@@ -13,7 +13,7 @@ from service.store.database import Repository
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RatingsReached:
-    """What ratings are computed from: leaves of the log, erasures of players in it, rulings."""
+    """The input of ratings: leaves of the log, erasures of players in it, rulings."""
 
     leaves: int
     erased: int

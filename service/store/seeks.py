@@ -18,7 +18,7 @@ from service.store.events import Quota
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SeekConditions:
-    """What the players of a table agree on: any of the rulesets, and all of the rest."""
+    """The terms that the players of a table agree on: any of the rulesets, and all of the rest."""
 
     rulesets: tuple[str, ...]  # the preferred one first
     seats: int

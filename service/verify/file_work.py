@@ -38,7 +38,7 @@ class FileToRead:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FileRead:
-    """What is known of a file before it is verified; `fault` is why it cannot be read."""
+    """A file before it is verified; `fault` is why it cannot be read."""
 
     game: str | None = None
     summary: LogSummary | None = None

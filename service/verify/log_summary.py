@@ -1,4 +1,4 @@
-"""What the check `sequence` needs of a log, so that many files need not be in memory together."""
+"""The parts of a log that the check `sequence` needs, so that many files fit in memory."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ def summary_of_log(log: Log, heads: Heads | None = None) -> LogSummary | None:
     """
     Return the summary of a log, None if its first event cannot be read.
 
-    `heads` returns the heads of its lines; by default they are kept in memory.
+    `heads` returns the heads of its lines; by default they are held in memory.
     """
     if not log.begins:
         return None

@@ -87,7 +87,7 @@ class _Fault:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _TableAnswer:
-    """What was found in the logs of a table, the same for all of them."""
+    """The findings in the logs of a table, the same for all of them."""
 
     faults: tuple[_Fault, ...]
     objections: tuple[Objection, ...] = ()  # faults without games of their own

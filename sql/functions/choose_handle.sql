@@ -2,7 +2,7 @@
 --
 -- Null if the token is not valid. Takes the token itself, for the reason in player_of_issuer. SH401 if the
 -- player was erased. SH429 if the player has chosen a handle after `last`; choosing the present one again
--- changes nothing. The handle before it is kept for the player alone for a time. The player is locked as in
+-- changes nothing. The handle before it is reserved for the player for a time. The player is locked as in
 -- keep_block, and of two players who choose look-alikes at once the second waits at the key.
 CREATE OR REPLACE FUNCTION choose_handle(
     token text, its_handle text, its_hash bytea, at timestamptz, last timestamptz

@@ -1,7 +1,7 @@
 -- erase_rows: delete what a player left behind, and the name; returns false for one erased before.
 --
 -- Everything that the player wrote or keeps goes, and the invitations of the player and to the tables that the
--- player hosts: nobody could withdraw these. The streams keep commitments to texts in disputes, which reveal
+-- player hosts: no player could withdraw these. The streams keep commitments to texts in disputes, which reveal
 -- nothing without the salt.
 --
 -- Called by erase_player, and by the restore of a backup from before an erasure, also during a hand.

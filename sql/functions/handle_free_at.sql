@@ -1,4 +1,4 @@
--- handle_free_at: until when a handle that was given up or erased at a time is kept from others.
+-- handle_free_at: until when a handle that was given up or erased at a time is reserved.
 CREATE OR REPLACE FUNCTION handle_free_at(at timestamptz) RETURNS timestamptz
 LANGUAGE sql SET search_path = public, pg_temp
 AS $$

@@ -1,4 +1,4 @@
--- purge_handles: delete hashes that kept handles from others until a time, at most 10,000; returns how many.
+-- purge_handles: delete hashes of handles that were reserved until a time, at most 10,000; returns how many.
 CREATE OR REPLACE FUNCTION purge_handles(before timestamptz) RETURNS bigint
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = public, pg_temp
 AS $$

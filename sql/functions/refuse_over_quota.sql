@@ -92,7 +92,7 @@ BEGIN
                     WHERE c.challenger = quota.player AND c.player = quota.other
                         AND c.state = 'open' AND c.expires_at > quota.since
                 );
-            WHEN 'challenged' THEN  -- whoever blocks whom: the answer tells nothing about it
+            WHEN 'challenged' THEN  -- blocked or not: the answer does not reveal a block
                 taken := (
                     SELECT count(*) FROM challenges c
                     WHERE c.player = quota.player AND c.state = 'open' AND c.expires_at > quota.since

@@ -153,7 +153,7 @@ CREATE INDEX handles_by_prefix ON handles (handle text_pattern_ops) WHERE handle
 CREATE INDEX handles_held ON handles (free_at) WHERE free_at IS NOT NULL;
 COMMENT ON TABLE handles IS
     'Handles of players, by which others find them, and for a time the hashes of those that were given up '
-    'or erased: nobody else gets these meanwhile.';
+    'or erased: no other player gets these meanwhile.';
 COMMENT ON COLUMN handles.hash IS
     'keyed hash of the form that look-alikes share; the key is outside the database';
 COMMENT ON COLUMN handles.player_id IS 'whose it is, or was; null once erased';
@@ -500,7 +500,7 @@ WHERE i.declined_at IS NULL
         )
     );
 COMMENT ON VIEW open_invitations IS
-    'Invitations that their player may see: nobody at the table and the player block one another.';
+    'Invitations that their player may see: no player at the table blocks that player, or is blocked.';
 
 CREATE TABLE seeks (
     seek_id       uuid         NOT NULL,

@@ -138,7 +138,7 @@ WHERE table_id = $1::uuid
 
 -- list_tables: a page of tables, newest first: public ones, the viewer's own, that of an invite.
 --
--- A seat that is kept for a challenged player is not open to others.
+-- A seat that is reserved for a challenged player is not open to others.
 -- $1 viewer or null, $2 whether only the viewer's own are listed, $3 ruleset or null,
 -- $4 status or null, $5 and $6 time and id of the last row of the previous page, $7 row limit,
 -- $8 SHA-256 of an invite or null

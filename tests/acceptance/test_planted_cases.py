@@ -170,7 +170,7 @@ def test_every_audit_of_a_contradicted_log_is_answered_as_far_as_possible(
     assert "unknown: they depend on the hand, which is hidden" in out
     assert "did       play 9h" in out
     out = shithead("audit", log, "--card", "As")[1]
-    assert "  0–16    stock           seen by nobody\n  17–18   pile" in out
+    assert "  0–16    stock           seen by no seat\n  17–18   pile" in out
     _, out, err = shithead("audit", log, "--move", "30", "--json")
     found = json.loads(out)
     assert "From seq 17 on hidden cards are not known" in err

@@ -51,7 +51,7 @@ class RunPlan:
 
 @dataclass(slots=True, kw_only=True)
 class RunResult:
-    """What a run did, and what the checks found."""
+    """The steps of a run and the results of its checks."""
 
     faults: Counter[str] = field(default_factory=Counter)
     places: set[str] = field(default_factory=set)

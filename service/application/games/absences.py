@@ -36,14 +36,14 @@ Away = Callable[[Sequence[UUID]], Mapping[UUID, float]]
 """Returns for how many seconds each of some players has been away, 0 if that is not known."""
 
 
-def nobody_away(players: Sequence[UUID]) -> Mapping[UUID, float]:
-    """Return 0 for each player: for services that cannot tell."""
+def none_away(players: Sequence[UUID]) -> Mapping[UUID, float]:
+    """Return 0 for each player: for services that record no calls."""
     return dict.fromkeys(players, 0.0)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Absences:
-    """Tells which players are away; this is in no record, so nobody can check it afterwards."""
+    """Returns which players are away; no record has this, so it cannot be verified afterwards."""
 
     games: GameCache
     away: Away

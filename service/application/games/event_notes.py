@@ -20,7 +20,7 @@ from service.store.directory import Directory
 from service.store.games import EventNote
 
 ME, DISPUTE = "me", "dispute"
-"""Who sees a note: its author; also the seats of the game and the referees of its disputes."""
+"""The readers of a note: its author; also the seats and the referees of disputes of the game."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -280,7 +280,7 @@ def _reserve_used(record: GameRecord, end: str | None) -> Mapping[Seat, int]:
     """
     Return what each seat has used of its reserve, after the present turn ended at a time.
 
-    At a first-come opening nobody uses any: the log does not show for whom the game waits.
+    At a first-come opening no seat uses any: the log does not show for whom the game waits.
     """
     clock, seat, began = record.game.setup.clock, record.game.turn, record.turn_since
     if clock is None or seat is None or began is None or end is None:

@@ -108,7 +108,7 @@ STAND_IN_AFTER = 2
 
 
 class WakeKind(StrEnum):
-    """What happens at a wake-up."""
+    """The action at a wake-up."""
 
     BOT = "bot"  # a bot's turn, or a stand-in's
     TIME_OUT = "time_out"  # a person's time is up

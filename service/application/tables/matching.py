@@ -73,7 +73,7 @@ class Pool:
 
     A set of seeks is an integer whose bit n stands for seek n. So the search for the players of one
     seek takes a few operations for each of its rulesets and seats, however many seeks there are and
-    whoever blocks whom.
+    whichever players block one another.
     """
 
     def __init__(self, seeks: Sequence[Seek], blocks: Iterable[tuple[int, Sequence[int]]]) -> None:

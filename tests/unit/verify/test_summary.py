@@ -113,7 +113,7 @@ def test_a_file_that_proves_nothing_blames_no_party() -> None:
     assert summary is not None
     changed, author, proof = summary.lines("my game.shx")
     assert "is shown to be changed. A receipt cannot be read." in changed
-    assert "Nobody can be blamed" in author
+    assert "proves no party guilty" in author
     assert "`shithead verify 'my game.shx'`" in proof
 
 

@@ -14,7 +14,7 @@ const SETTING = "shithead.coach";
 const KNOWN = "-"; // instead of a hand: the reader needs no coach
 const STRONG = ["burns", "asks_anything", "asks_transparent", "goes_on_anything"]; // what a tag names, the most telling first
 
-/** The hand that is coached, "" before the first one, and the sentences that were said in it. @type {{hand: string, said: string[]}} */
+/** The hand that is coached, "" before the first one, and the sentences that were shown in it. @type {{hand: string, said: string[]}} */
 let coach = { hand: "", said: [], ...readJson(SETTING) };
 let spoken = ""; // the sentence that is shown until the reader acts
 

@@ -50,7 +50,7 @@ export function followNotices() {
 /** Wait to lead; after the end of the token follow the next player of this browser. */
 const follow = () => group?.lead(lead).then(() => onceIdentified(follow), () => {});
 
-/** @param {any} data what the leading window tells, or another one asks */
+/** @param {any} data a message of the leading window, or a request of another one */
 function hear(data) {
   if (data === TURNS) tellTurns();
   else if (data === WATCHED) watchAll();

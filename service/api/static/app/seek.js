@@ -1,7 +1,7 @@
 /**
  * The tile of the lobby that seeks a table with anybody: who waits, its form, the wait, and the way to the table.
  *
- * The page renews its seeks while it is open, and withdraws them on leaving: nobody else would take the player to
+ * The page renews its seeks while it is open, and withdraws them on leaving: no other page would take the player to
  * the table. A reload posts them again. All tabs of a browser wait for the same seeks.
  */
 

@@ -161,7 +161,7 @@ export const canShare = !isSandboxed && Boolean(navigator.locks) && typeof Broad
  * Read a stream in one window for all of this browser: the one that holds the Web Lock; if it is closed, another gets it.
  *
  * @param {string} name
- * @param {(data: any) => void} hear called in every window with what the leading one tells, and with what others ask
+ * @param {(data: any) => void} hear called in every window with the messages of the leading one, and with the requests of others
  * @returns {{tell: (data: any) => void, ask: (data: any) => void, lead: (read: () => Promise<void>) => Promise<void>}}
  */
 export function shared(name, hear) {

@@ -14,7 +14,7 @@ import { changed, game, report, root } from "./table_state.js";
 import { attempt, deal, openGame } from "./table_transport.js";
 import { setTitle } from "./title.js";
 
-const FILLED_WITH = "greedy"; // the bot on the seats that nobody took, as after a search for players
+const FILLED_WITH = "greedy"; // the bot on the seats that no player took, as after a search for players
 
 /** What the host sees of invitations; null until it is fetched. @type {import("./company.js").Guests | null} */
 let guests = null;
