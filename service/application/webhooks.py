@@ -392,8 +392,10 @@ class _Work:
     def succeeded(self, *, complete: bool) -> WebhookResult:
         """Return the result after requests that were all accepted."""
         now = self._world.now()
-        pause = LOOK_EVERY * random.uniform(0.8, 1.2) if complete else timedelta()  # noqa: S311 - no secret
         hook = self.hook
+        # After the first look, until every process knows that there is a webhook.
+        soon = LOOK_EVERY if hook.looked_at else timedelta(seconds=2 * IN_USE_SECONDS)
+        pause = min(soon, LOOK_EVERY) * random.uniform(0.8, 1.2) if complete else timedelta()  # noqa: S311 - no secret
         return WebhookResult(state=hook.state, delivered_at=hook.delivered_at, next=now + pause)
 
     def put_off(self) -> WebhookResult:

@@ -18,6 +18,7 @@ from service.application.calls import Caller, RegisteredPlayer, any_version
 from service.application.errors import Refusal
 from service.application.tokens import TokenRequest
 from service.application.webhooks import (
+    IN_USE_SECONDS,
     LEASE,
     LOOK_EVERY,
     OFF_AFTER,
@@ -277,6 +278,21 @@ def test_what_no_outbox_announced_is_found_by_the_next_look(
     pass_time(services, LOOK_EVERY.total_seconds() * 1.2)
     work(services)
     assert receivers.take() == ["hand_sealed"]
+
+
+def test_what_happens_just_after_the_first_webhook_was_set_is_sent_within_seconds(
+    deployment: SharedStore, services: Services, receivers: Scripted, ada: Owner, bob: Owner
+) -> None:
+    """Another process still assumes that there is no webhook, and wakes none."""
+    relay = deployment.process(receivers=receivers)
+    wake(relay, ada.player.id)
+    ada.set("hand_dealt")
+    work(services)
+    wake(relay, dealt(ada, bob))
+    assert work(services) == []
+    pass_time(services, 2.4 * IN_USE_SECONDS)
+    assert work(services) == ["on"]
+    assert receivers.take() == ["ping", "hand_dealt"]
 
 
 def test_what_began_and_ended_between_two_looks_is_sent_once(
