@@ -312,17 +312,14 @@ def test_a_note_is_kept_beside_its_event_and_on_the_scrubber(
     expect(page.get_by_role("button", name="Delete the note")).to_have_count(0)
 
 
-@pytest.mark.parametrize("size", ["phone", "desktop"])
-def test_another_move_is_tried_played_on_and_shared(
-    visits: Visits, service: Running, size: str
-) -> None:
-    """
-    It is marked as hypothetical, and named by the event that it replaces.
-
-    Its address shows it again, and one press leads back.
-    """
+def another_move(service: Running) -> dict[str, Any]:
+    """Return a decision at which the seat had more than one move."""
     moves = (api(service, f"/v1/games/{LEEDS.game}/audit/moves/{seq}") for seq in range(30, 100))
-    move = next(one for one in moves if len(one["legal"]) > 1)
+    return next(one for one in moves if len(one["legal"]) > 1)
+
+
+def tried(visits: Visits, move: dict[str, Any], size: str) -> Page:
+    """Try another move at a decision; check that it is marked as hypothetical."""
     page = opened(visits, LEEDS.game, f"?event={move['first']}&why=1", size=size)
     page.get_by_role("button", name="Try this move").first.click()
     line = page.locator("#now .what-if")
@@ -340,6 +337,19 @@ def test_another_move_is_tried_played_on_and_shared(
     (board.to_be_hidden if size == "phone" else board.to_be_visible)()
     expect(line.locator(".could button").first).to_be_in_viewport()
     assert faults_of(page, besides=[FAR_ROWS]) == []
+    return page
+
+
+def test_another_move_is_tried_played_on_and_shared(visits: Visits, service: Running) -> None:
+    """
+    It is named by the event that it replaces.
+
+    Its address shows it again, and one press leads back.
+    """
+    move = another_move(service)
+    tried(visits, move, "desktop")
+    page = tried(visits, move, "phone")
+    line = page.locator("#now .what-if")
     line.locator(".could button").first.click()
     expect(line.get_by_role("button", name="Let bots play on")).to_be_visible()
     line.get_by_role("button", name="Let bots play on").click()
@@ -357,7 +367,7 @@ def test_another_move_is_tried_played_on_and_shared(
     assert address == page.url.replace("&why=1", "")
     assert dialog.locator("img, textarea").count() == 0, "they would show the hand that was played"
     page.keyboard.press("Escape")
-    shared = visits.open(f"/replay/{page.url.rpartition('/')[2]}", size=size)
+    shared = visits.open(f"/replay/{page.url.rpartition('/')[2]}", size="phone")
     again = shared.locator("#now .what-if")
     again.get_by_role("button", name="To its end").click()
     expect(again.locator(".what")).to_contain_text("shithead")
@@ -397,20 +407,22 @@ def test_of_two_moves_that_are_tried_the_later_one_is_shown(
     assert move_shown != early["moves"][0]["move"]
 
 
-@pytest.mark.parametrize("size", ["phone", "phone on its side"])
-def test_on_a_phone_a_decision_is_a_visible_sheet(visits: Visits, size: str) -> None:
+def test_on_a_phone_a_decision_is_a_visible_sheet(visits: Visits) -> None:
     """The page itself does not scroll; Escape closes the sheet and leads back to the button."""
-    page = opened(visits, LEEDS.game, "?event=59", size=size)
-    page.locator("#ask").click()
+    page = opened(visits, LEEDS.game, "?event=59", size="phone")
     why = page.locator("#why")
-    expect(why.locator(".could li").first).to_be_visible()
-    expect(why.locator("h2")).to_be_in_viewport()
-    expect(why.locator(".could li").first).to_be_in_viewport()
-    expect(why.get_by_role("button", name="Close")).to_be_focused()
-    assert faults_of(page, besides=[FAR_ROWS]) == []
-    page.keyboard.press("Escape")
-    expect(why).to_be_hidden()
-    expect(page.locator("#ask")).to_be_focused()
+    for size in ("phone", "phone on its side"):
+        width, height = SIZES[size]
+        page.set_viewport_size({"width": width, "height": height})
+        page.locator("#ask").click()
+        expect(why.locator(".could li").first).to_be_visible()
+        expect(why.locator("h2")).to_be_in_viewport()
+        expect(why.locator(".could li").first).to_be_in_viewport()
+        expect(why.get_by_role("button", name="Close")).to_be_focused()
+        assert faults_of(page, besides=[FAR_ROWS]) == []
+        page.keyboard.press("Escape")
+        expect(why).to_be_hidden()
+        expect(page.locator("#ask")).to_be_focused()
 
 
 def test_the_knowledge_of_a_seat_is_shown_beside_its_decision(

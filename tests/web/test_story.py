@@ -13,7 +13,7 @@ from playwright.sync_api import Page, Response, expect
 
 from tests.client import Client, open_table
 from tests.examples import is_long
-from tests.web.browsing import Traffic, Visits, faults_in_both_schemes
+from tests.web.browsing import SIZES, Traffic, Visits, faults_in_both_schemes
 from tests.web.page_pool import TIMEOUT
 from tests.web.test_failing_pages import BLOCKED
 from tests.web.test_table import (
@@ -918,21 +918,21 @@ def coached(visits: Visits, size: str) -> tuple[Page, Client]:
     return page, host
 
 
-@pytest.mark.parametrize("size", ["phone", "desktop"])
-def test_a_coach_explains_the_first_hand_once(visits: Visits, size: str) -> None:
+def test_a_coach_explains_the_first_hand_once(visits: Visits) -> None:
     """Three steps with the special ranks, and tags, that the API names in `in_short`."""
-    page, host = coached(visits, size)
+    page, host = coached(visits, "desktop")
     sheet = page.locator("dialog.coach")
     expect(sheet.locator(".steps > li")).to_have_count(3)
     short = host.get("/v1/rulesets/leeds")["in_short"]
     expect(sheet.locator(".special > li")).to_have_count(
         len(short["special"]) + bool(short["burning_set"])
     )
-    assert (
-        page.evaluate(CUT_TEXTS, ".coach .drawn, .coach .steps p, .coach .does, .coach button")
-        == []
-    )
-    assert faults_in_both_schemes(page) == []
+    for size in ("desktop", "phone"):
+        width, height = SIZES[size]
+        page.set_viewport_size({"width": width, "height": height})
+        texts = ".coach .drawn, .coach .steps p, .coach .does, .coach button"
+        assert page.evaluate(CUT_TEXTS, texts) == []
+        assert faults_in_both_schemes(page) == []
     sheet.get_by_role("button", name="Deal").click()
     strong = {
         one["rank"] for one in short["special"] if {"burns", "asks_anything"} & {*one["does"]}
@@ -942,6 +942,9 @@ def test_a_coach_explains_the_first_hand_once(visits: Visits, size: str) -> None
     assert all(has for rank, has in tagged if rank in strong), tagged
     plain = {one["rank"] for one in short["special"]}
     assert not any(has for rank, has in tagged if rank not in plain), tagged
+    assert page.evaluate(CUT_TEXTS, "#cards .tag") == []
+    width, height = SIZES["desktop"]
+    page.set_viewport_size({"width": width, "height": height})
     assert page.evaluate(CUT_TEXTS, "#cards .tag") == []
     page.reload()
     page.get_by_role("button", name="Ready").wait_for()
