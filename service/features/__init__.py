@@ -21,7 +21,7 @@ from service.api.ratings import ratings
 from service.application.moments import MOMENTS_OF_PLAYER
 from service.application.quotas import MAX_STREAMS_OF_ADDRESS, MAX_STREAMS_OF_PLAYER, Bound, bounds
 from service.application.ratings import LEAVES
-from service.application.retention import KEEP_REFUSALS, MANY, Purging
+from service.application.retention import KEEP_REFUSALS, Purging
 from service.feature import Feature, Sweep
 from service.features.challenges import CHALLENGES
 from service.features.decisions import DECISIONS
@@ -33,7 +33,7 @@ from service.features.public_log import PUBLIC_LOG
 from service.features.rulesets import RULESETS
 from service.features.seeks import SEEKS
 from service.features.statistics import STATISTICS
-from service.features.sweeping import HOUR, MINUTE, purge
+from service.features.sweeping import MINUTE, purging
 from service.features.tables import TABLES
 from service.features.upkeep import UPKEEP
 from service.features.webhooks import WEBHOOKS
@@ -70,16 +70,7 @@ FEATURES: Final = (
     Feature(
         name="evidence",
         operations=(evidence, audit),
-        sweeps=(
-            Sweep(
-                name="old refusals",
-                period=600,
-                seconds=1,
-                rows=MANY,
-                longest_pause=HOUR,
-                begin=purge("refusals", Purging.refusals),
-            ),
-        ),
+        sweeps=(purging("refusals", Purging.refusals),),
         settings=(KEEP_REFUSALS,),
         quotas=bounds(QuotaKind.READINGS),
     ),

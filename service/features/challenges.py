@@ -9,10 +9,10 @@ from uuid import UUID
 from schemas.notices import NoticeType
 from service.api.challenges import challenges
 from service.application.quotas import bounds
-from service.application.retention import MANY, Purging
+from service.application.retention import Purging
 from service.bootstrap import Services
 from service.feature import Feature, Sweep, Work
-from service.features.sweeping import HOUR, MINUTE, each, purge
+from service.features.sweeping import MINUTE, each, purging
 from service.store.events import QuotaKind
 
 
@@ -30,14 +30,7 @@ CHALLENGES: Final = Feature(
     operations=(challenges,),
     sweeps=(
         Sweep(name="challenges", period=5, seconds=1, rows=50, longest_pause=MINUTE, begin=over),
-        Sweep(
-            name="old challenges",
-            period=600,
-            seconds=1,
-            rows=MANY,
-            longest_pause=HOUR,
-            begin=purge("challenges", Purging.challenges),
-        ),
+        purging("challenges", Purging.challenges),
     ),
     notices=(NoticeType.CHALLENGED, NoticeType.CHALLENGE_ANSWERED),
     quotas=bounds(

@@ -6,23 +6,14 @@ from typing import Final
 
 from service.api.handles import handles
 from service.application.quotas import bounds
-from service.application.retention import MANY, Purging
-from service.feature import Feature, Sweep
-from service.features.sweeping import HOUR, purge
+from service.application.retention import Purging
+from service.feature import Feature
+from service.features.sweeping import HOUR, purging
 from service.store.events import QuotaKind
 
 HANDLES: Final = Feature(
     name="handles",
     operations=(handles,),
-    sweeps=(
-        Sweep(
-            name="old handles",
-            period=HOUR,
-            seconds=1,
-            rows=MANY,
-            longest_pause=HOUR,
-            begin=purge("handles", Purging.handles),
-        ),
-    ),
+    sweeps=(purging("handles", Purging.handles, period=HOUR),),
     quotas=bounds(QuotaKind.HANDLES),
 )

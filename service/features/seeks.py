@@ -7,10 +7,10 @@ from typing import Final
 from schemas.notices import NoticeType
 from service.api.seeks import seeks
 from service.application.quotas import bounds
-from service.application.retention import MANY, Purging
+from service.application.retention import Purging
 from service.bootstrap import Services
 from service.feature import Feature, Sweep, Work
-from service.features.sweeping import HOUR, purge
+from service.features.sweeping import purging
 from service.store.events import QuotaKind
 
 
@@ -24,14 +24,7 @@ SEEKS: Final = Feature(
     operations=(seeks,),
     sweeps=(
         Sweep(name="seeks", period=0.5, seconds=0.5, rows=20, longest_pause=30, begin=matches),
-        Sweep(
-            name="old seeks",
-            period=600,
-            seconds=1,
-            rows=MANY,
-            longest_pause=HOUR,
-            begin=purge("seeks", Purging.seeks),
-        ),
+        purging("seeks", Purging.seeks),
     ),
     notices=(NoticeType.SEEK_MATCHED,),
     quotas=bounds(QuotaKind.SEEKS, QuotaKind.NEW_SEEKS),

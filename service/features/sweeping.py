@@ -11,9 +11,9 @@ from uuid import UUID
 import structlog
 
 from service.application.quotas import Slice
-from service.application.retention import Purging
+from service.application.retention import MANY, Purging
 from service.bootstrap import Services
-from service.feature import Work
+from service.feature import Sweep, Work
 from service.store.events import StoreUnavailable
 
 MINUTE, HOUR, DAY = 60.0, 3600.0, 86400.0
@@ -97,6 +97,20 @@ def purge(kind: str, batch: Callable[[Purging], int]) -> Callable[[Services], Wo
         return work
 
     return begin
+
+
+def purging(
+    kind: str, batch: Callable[[Purging], int], *, period: float = 600, rows: int = MANY
+) -> Sweep:
+    """Return the sweep that deletes expired data of a kind, a batch at a time."""
+    return Sweep(
+        name=f"old {kind}",
+        period=period,
+        seconds=1,
+        rows=rows,
+        longest_pause=HOUR,
+        begin=purge(kind, batch),
+    )
 
 
 def seconds_since(since: datetime | None, now: datetime) -> float:

@@ -6,10 +6,10 @@ from typing import Final
 
 from service.application.games.commits import GAME_TOPIC, LOG_TOPIC
 from service.application.quotas import Slice, bounds
-from service.application.retention import BATCH, KEEP_ANSWERS, KEEP_WAKE_UPS, MANY, Purging
+from service.application.retention import BATCH, KEEP_ANSWERS, KEEP_WAKE_UPS, Purging
 from service.bootstrap import Services
 from service.feature import Feature, Sweep, Work
-from service.features.sweeping import HOUR, MINUTE, purge, seconds_since
+from service.features.sweeping import HOUR, MINUTE, purging, seconds_since
 from service.runtime.telemetry import (
     CONNECTIONS,
     OLDEST_TRANSACTION,
@@ -81,22 +81,8 @@ UPKEEP: Final = Feature(
             longest_pause=HOUR,
             begin=queries,
         ),
-        Sweep(
-            name="old answers",
-            period=600,
-            seconds=1,
-            rows=MANY,
-            longest_pause=HOUR,
-            begin=purge("answers", Purging.answers),
-        ),
-        Sweep(
-            name="old wake-ups",
-            period=600,
-            seconds=1,
-            rows=BATCH,
-            longest_pause=HOUR,
-            begin=purge("wake-ups", Purging.wake_ups),
-        ),
+        purging("answers", Purging.answers),
+        purging("wake-ups", Purging.wake_ups, rows=BATCH),
     ),
     metrics=(
         CONNECTIONS,
