@@ -547,7 +547,7 @@ def test_a_referee_reads_whether_two_players_spare_each_other(
         judge.post(f"/v1/disputes/{dispute['id']}/referees", {})
     section = page.locator("section", has=page.get_by_role("heading", name="Do they spare"))
     expect(section).to_contain_text(
-        re.compile(r"Value \S+; evidence begins at 100: nothing is shown"), timeout=30_000
+        re.compile(r"Value [\d.]{1,4}; evidence begins at 100: nothing is shown"), timeout=30_000
     )
     ballot = page.locator("#ballot")
     expect(ballot).to_contain_text("A record shows nothing of what players agreed on.")
@@ -572,7 +572,7 @@ def test_the_statistics_are_plots_with_their_text(
     figure = {"ruleset": "leeds", "df": 12, "p": 0.4, "low": 3.0, "high": 28.0, "n": 900}
     measures = [
         {**figure, "name": "ranks dealt to people", "statistic": 11.5},
-        {**figure, "name": "position of each card", "statistic": 40.0, "p": 0.0001},
+        {**figure, "name": "position of each card", "statistic": 400.0, "p": 0.0001},
     ]
     answer = {"n": 900, "measures": measures, "cannot_tell": "Nothing."}
     choices = ada.get(f"/v1/statistics/blind-choices?player={ada.get('/v1/players/me')['id']}")
@@ -585,6 +585,8 @@ def test_the_statistics_are_plots_with_their_text(
     page.goto("/statistics")
     plot = page.get_by_role("img", name="1 of 2 figures are in the range")
     expect(plot.locator(".dot.out")).to_have_count(1)
+    dot, edges = plot.locator(".dot.out").bounding_box(), plot.bounding_box()
+    assert dot and edges and dot["x"] + dot["width"] <= edges["x"] + edges["width"]
     expect(page.get_by_text("A small p means")).to_be_hidden()
     page.get_by_text("The numbers").click()
     expect(page.locator("tbody tr")).to_have_count(2)
@@ -597,6 +599,12 @@ def test_the_statistics_are_plots_with_their_text(
     expect(page.locator("#hands")).to_contain_text("Shithead in")
     expect(page.locator("#hands .rows a").first).to_have_attribute("href", f"/replay/{game}")
     assert faults_of(page) == []
+    seven = {**choices, "n": 7, "e_value": 1.23456}
+    page.route("**/v1/statistics/blind-choices?*", lambda route: route.fulfill(json=seven))
+    page.reload()
+    expect(page.locator("#choices")).to_contain_text(
+        "After 7 choices that count the value is 1.235."
+    )
 
 
 def test_the_paper_bag_is_counted_at_more_than_twenty_tables(

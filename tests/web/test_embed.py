@@ -152,17 +152,19 @@ def test_a_frame_says_the_demand_of_the_pile_as_the_replay_does(
     game = open_table(players, ruleset="leeds")
     play_on(players, game, random.Random(7))
     frames = players[0].get(f"/v1/games/{game}/replay?as=all")["items"]
-    seq = next(
-        one["version"] - 1
+    shown = next(
+        one
         for one in frames
         if one["view"]["status"] == "playing" and one["view"]["demand"]["besides"]
     )
+    seq, ranks = shown["version"] - 1, shown["view"]["demand"]["ranks"]
     said = []
     visits.expect("Applying inline style violates")
     for path in ("embed", "replay"):
         page = visits.open(f"/{path}/{game}?event={seq}")
         said.append(page.locator(".demand strong").text_content())
     assert said[0] == said[1]
+    expect(page.locator(".demand .ranks")).to_have_text(" ".join(ranks).replace("T", "10"))
     assert re.search(r" or (higher|lower), or an? ", said[0] or "")
 
 

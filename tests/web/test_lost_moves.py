@@ -127,7 +127,12 @@ def test_the_page_hands_in_the_receipt_of_a_lost_move_and_says_why_the_hand_ende
 def test_a_loss_that_no_restore_explains_stays_a_warning(
     restorable: Restorable, browsers: Visits
 ) -> None:
-    """The receipt ends nothing, and the page says at the next event that the log contradicts it."""
+    """
+    The receipt ends nothing, and the page says at the next event that the log contradicts it.
+
+    A restore that was declared before the hand began explains nothing of it.
+    """
+    declare_restore(restorable.url, datetime.now(UTC), restorable.service.settings.origin)
     (ada, her), (bob, _) = (player(restorable.service.port, name) for name in ("Ada", "Bob"))
     game = open_table([ada, bob], ruleset="leeds")
     page = browsers.open_as(her, f"/play/{game}")

@@ -175,6 +175,9 @@ def test_a_statement_about_the_deal_is_left_out_once_the_play_has_begun(
     texts = {one["section"]: one["text"] for one in statements if one["id"] == "P36"}
     expect(page.locator("#now .by")).to_contain_text(texts["play"])
     expect(page.locator("#now .by")).not_to_contain_text(texts["deal"])
+    page = opened(visits, slide.game, "?event=6")
+    for text in texts.values():  # the cards are dealt
+        expect(page.locator("#now .by")).to_contain_text(text)
 
 
 def test_the_whole_statement_of_the_rules_can_be_read_on_a_phone(visits: Visits) -> None:
@@ -631,10 +634,14 @@ def test_the_scrubber_is_in_the_plot_which_has_a_text(visits: Visits, service: R
     assert box and plot and box["height"] >= plot["height"]
     page.locator("#scrub").click(position={"x": box["width"] / 2, "y": 20})
     assert abs(position(page) - len(LEEDS.lines) / 2) < 3
+    frames = api(service, f"/v1/games/{LEEDS.game}/replay?as=public")["items"]
+    held = [frame["view"]["seats"][0]["hand"]["count"] for frame in frames]
+    line = page.locator("#lanes .hand-line").first.get_attribute("d") or ""
+    assert line.count("V") == 1 + sum(before != now for before, now in pairwise(held))
     page.get_by_text("The plot in words").click()
     burned = [
         frame["event"]["data"]["count"]
-        for frame in api(service, f"/v1/games/{LEEDS.game}/replay?as=public")["items"]
+        for frame in frames
         if frame["event"]["type"] == "pile_burned"
     ]
     cells = page.locator("#words tbody tr td:nth-of-type(2)").all_inner_texts()

@@ -79,10 +79,12 @@ def test_a_seeker_asks_for_players_who_stay_and_is_counted_alone_until_one_comes
     page.get_by_role("button", name="Cancel").wait_for()
     [seek] = ada.call("GET", "/v1/seeks").json["mine"]
     assert (seek["only_stayers"], seek["standing"]) == (True, "mixed")
+    alone = re.compile(r"^1 of 2, bots in")
+    expect(page.locator("#seek-count")).to_have_text(alone)
     same = {name: seek[name] for name in ("rulesets", "seats", "clock", "entropy")}
     bob.call("POST", "/v1/seeks", {**same, "fill_with_bots_after": None})
     page.reload()
-    expect(page.locator("#seek-count")).to_have_text(re.compile(r"^1 of 2, bots in"))
+    expect(page.locator("#seek-count")).to_have_text(alone)
     other = visits.open("/")
     offer = other.locator("#seek-others li").filter(has_text="Only with players who stay")
     expect(offer.first).to_contain_text("Normal: 1 min a turn + 3 min")

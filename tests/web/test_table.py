@@ -114,20 +114,22 @@ def in_node(**cases: object) -> Any:
 
 def test_a_companion_is_selectable_only_beside_its_five() -> None:
     """L17: a five goes only together with a higher card, which alone may be too low."""
-    hand = {"count": 4, "cards": ["4s", "5c", "6d", "9h"], "known": []}
-    plays = [["9h"], ["5c", "6d"], ["5c", "9h"]]
+    hand = {"count": 5, "cards": ["4s", "5c", "6d", "9h", "9s"], "known": []}
+    plays = [["9h"], ["9s"], ["5c", "6d"], ["5c", "9h"], ["5c", "9s"]]
     view = {
         "as": 0,
         "seats": [{"seat": 0, "hand": hand, "up": [], "down": []}],
         "moves": [{"type": "play", "cards": cards} for cards in plays] + [{"type": "pick_up"}],
     }
-    answer = in_node(view=view, choices=[["5c"], ["6d"], ["5c", "6d"], ["4s"]], rows=[])
-    assert answer["leading"] == ["5c", "9h"]
+    chosen = [["5c"], ["6d"], ["5c", "9h"], ["4s"]]
+    answer = in_node(view=view, choices=chosen, rows=[])
+    assert answer["leading"] == ["5c", "9h", "9s"]
     assert answer["dependent"] == ["5"], "the five is marked as one that needs another card"
     assert answer["needing"] == ["5c"], "its companions are not"
     five, six, both, four = answer["choices"]
-    assert five == {"listed": False, "part": True, "beside": ["5c", "6d", "9h"]}
+    assert five == {"listed": False, "part": True, "beside": ["5c", "6d", "9h", "9s"]}
     assert six == {"listed": False, "part": True, "beside": ["5c", "6d"]}
+    assert both["beside"] == ["5c", "9h"], "no second companion of the same rank"
     assert both["listed"]
     assert not four["listed"] and not four["part"]
 
