@@ -275,7 +275,8 @@ def test_the_names_of_a_record_are_not_those_of_the_file_before(
         localStorage.setItem(key, JSON.stringify(["none"]));
         const real = Blob.prototype.arrayBuffer;
         Blob.prototype.arrayBuffer = async function () {
-            if (this.size === size) await new Promise((done) => setTimeout(done, 700));
+            if (this.size !== size) return real.call(this);
+            await new Promise((done) => { globalThis.readOn = done; });
             return real.call(this);
         };
     }"""
@@ -289,7 +290,8 @@ def test_the_names_of_a_record_are_not_those_of_the_file_before(
         )
     expect(page.locator("#name")).to_have_text("second.jsonl")
     page.locator("#verdict h2").wait_for()
-    page.wait_for_timeout(1000)
+    page.evaluate("readOn()")
+    page.wait_for_timeout(300)
     assert page.locator("#stored").inner_text() == ""
 
 

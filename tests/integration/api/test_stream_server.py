@@ -110,8 +110,7 @@ def test_streams_of_a_game_share_each_read(
         return read(self, after)
 
     monkeypatch.setattr(events.Follower, "read", slow)
-    time.sleep(1)
-    assert alone
+    wait_for(lambda: len(alone) >= 3, seconds=10)  # streams that read alone begin within the first
     assert all(alone)
     for answer, _ in streams:
         answer.close()
@@ -196,7 +195,8 @@ def test_a_stream_that_is_not_read_holds_one_batch(
     served.ahead = 2
     answer = ada.get(f"{game}/stream", buffered=False)
     slots = parts_of(world).waiting.slots
-    time.sleep(1)
+    wait_for(lambda: len(reads) > served.ahead, seconds=10)
+    time.sleep(0.2)  # in which it could read the next batches
     assert len(reads) == served.ahead + 1
     assert slots.held("127.0.0.1") == 1
     assert len(list(answer.response)) == 1 + version + 1
