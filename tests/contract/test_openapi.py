@@ -45,9 +45,9 @@ def read_document() -> dict[str, Any]:
     return found
 
 
-@pytest.fixture
-def world(database_url: str) -> Iterator[World]:
-    made = make_world(database_url)
+@pytest.fixture(scope="module")
+def world(module_database_url: str) -> Iterator[World]:
+    made = make_world(module_database_url)
     yield made
     made.services.close()
 

@@ -13,6 +13,12 @@ from tests.streams import numbered
 from tests.worlds.api_world import Answer, Person, World, problem_of
 
 
+@pytest.fixture(scope="module")
+def world(module_world: World) -> World:
+    """Return one application for all tests of this module: none depends on rows of another."""
+    return module_world
+
+
 def block(person: Person, other: str, method: str = "PUT") -> Answer:
     return person.call(method, f"/v1/players/me/blocks/{other}")
 

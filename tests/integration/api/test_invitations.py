@@ -21,6 +21,12 @@ from tests.worlds.api_world import Answer, Person, World, problem_of
 PRIVATE = {"visibility": "private"}
 
 
+@pytest.fixture(scope="module")
+def world(module_world: World) -> World:
+    """Return one application for all tests of this module: none depends on rows of another."""
+    return module_world
+
+
 def invite(host: Person, table: dict[str, Any], player: Person) -> Answer:
     return host.call("PUT", f"/v1/tables/{table['id']}/invitations/{player.id}")
 

@@ -15,6 +15,12 @@ from tests.worlds.api_world import Answer, Person, World, problem_of
 AGREE = {"type": "agree_end"}
 
 
+@pytest.fixture(scope="module")
+def world(module_world: World) -> World:
+    """Return one application for all tests of this module: none depends on rows of another."""
+    return module_world
+
+
 def hand_of(ada: Person, bob: Person, **more: Any) -> str:
     """Return the address of a hand of two people, without a clock unless `more` has one."""
     table = ada.table("open", **more)

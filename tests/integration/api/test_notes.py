@@ -8,6 +8,12 @@ from schemas.notes import NotesSchema
 from tests.worlds.api_world import Answer, Person, World, problem_of
 
 
+@pytest.fixture(scope="module")
+def world(module_world: World) -> World:
+    """Return one application for all tests of this module: none depends on rows of another."""
+    return module_world
+
+
 @pytest.fixture
 def game(ada: Person, bob: Person) -> str:
     """Return the path of a running hand between two people."""

@@ -15,6 +15,12 @@ from service.store.directory import CustomRuleset
 from tests.worlds.api_world import Person, World, problem_of
 
 
+@pytest.fixture(scope="module")
+def world(module_world: World) -> World:
+    """Return one application for all tests of this module: none depends on rows of another."""
+    return module_world
+
+
 def store_ruleset(world: World, owner: Person, hand: int) -> str:
     """Store a ruleset like an accepted one; return its id."""
     base = catalogue()["shithead"]

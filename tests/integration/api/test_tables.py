@@ -9,6 +9,12 @@ import pytest
 from tests.worlds.api_world import Person, World, problem_of
 
 
+@pytest.fixture(scope="module")
+def world(module_world: World) -> World:
+    """Return one application for all tests of this module: none depends on rows of another."""
+    return module_world
+
+
 @pytest.mark.parametrize(
     ("method", "below", "refusal"),
     [
