@@ -7,15 +7,18 @@ from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 
+import psycopg
 import pytest
 
 from service.application.quotas import QUOTAS
 from service.store.events import QuotaKind
 from tests.examples import repeated
+from tests.integration.test_store_purging import NUMBER_OF_WAITING
+from tests.running import wait_for
 from tests.streams import numbered
 from tests.worlds.api_world import Answer, Person, World, problem_of
 
-ROUNDS = 20
+ROUNDS = 8
 THREADS = 8
 DEALT = {"ruleset": "shithead", "seats": ["me", {"bot": "lowest"}]}
 
@@ -56,6 +59,23 @@ def test_an_erasure_and_a_deal_exclude_each_other(world: World) -> None:
         else:
             assert problem_of(erased) == "hand-running"
             assert bob.get(f"/v1/games/{dealt.json['game']['id']}").json["as"] == 1
+
+
+@pytest.mark.attack("ACCOUNTS", "an erasure that overtakes a deal", check="the row lock")
+def test_an_erasure_waits_for_a_deal_and_sees_it(bob: Person, database_url: str) -> None:
+    """The deal holds its players, counts their hands, and is committed while the erasure waits."""
+    deal = "INSERT INTO player_results VALUES (%s, 1, 0, 0, 0, 0)"
+    with psycopg.connect(database_url) as other, ThreadPoolExecutor(1) as pool:
+        other.execute("SELECT hold_players(ARRAY[%s::uuid])", [bob.id])
+        erased = pool.submit(erasure(bob))
+        with psycopg.connect(database_url, autocommit=True) as watch:
+            wait_for(
+                lambda: watch.execute(NUMBER_OF_WAITING).fetchone() == (1,) or erased.done(),
+                seconds=20,
+            )
+        other.execute(deal, [bob.id])
+        other.commit()
+        assert problem_of(erased.result(timeout=20)) == "hand-running"
 
 
 def test_an_erasure_and_a_deal_by_the_player_exclude_each_other(world: World) -> None:
