@@ -14,6 +14,21 @@ const moves = await import(new URL("../../service/api/static/app/moves.js", impo
 
 const own = await import(new URL("../../service/api/static/app/own.js", import.meta.url).href);
 
+const { story } = await import(new URL("../../service/api/static/app/story.js", import.meta.url).href);
+
+/** Whether a page is behind before, while and after it shows its only event. */
+async function behind() {
+  let end = () => {};
+  const stage = () => new Promise((/** @type {(value?: undefined) => void} */ done) => void (end = done));
+  const events = story({ show: () => {}, time: () => 10, stage, tempo: () => 1 });
+  const before = events.isBehind();
+  const run = events.push([{ view: {} }]);
+  const meanwhile = events.isBehind();
+  end();
+  await run;
+  return [before, meanwhile, events.isBehind()];
+}
+
 const { view, choices, rows, turned = [], presses = [], made = [], staged = [] } = JSON.parse(readFileSync(0, "utf8"));
 const answer = {
   leading: [...moves.leading(view)].sort(),
@@ -28,6 +43,7 @@ const answer = {
   presses: presses.map((/** @type {[string[], string[]]} */ [chosen, pressed]) => moves.chosenAfter(view, chosen, pressed)),
   made: made.map((/** @type {string[]} */ cards) => own.chosenMove(/** @type {any} */ ({ view, choice: { ...own.noChoice(), cards } }))),
   staged: staged.map((/** @type {[string[][], string, number | null, string[][]]} */ words) => moves.stagedAfter(...words)),
+  behind: await behind(),
   rows: rows.map((/** @type {[number, number, number]} */ [count, width, card]) => moves.rowsOf(count, width, card)),
 };
 process.stdout.write(JSON.stringify(answer));

@@ -207,6 +207,12 @@ def test_a_player_reads_which_face_down_card_did_not_fit() -> None:
     assert answer["turned"] == ["4s", None, None]
 
 
+def test_a_page_is_behind_while_it_shows_its_last_event() -> None:
+    """Nothing waits after it, but what can be pressed still belongs to the state before."""
+    answer = in_node(view=seated_with([]), choices=[], rows=[])
+    assert answer["behind"] == [False, True, False]
+
+
 def test_the_rows_of_a_hand_have_similar_lengths() -> None:
     """Thirteen cards with room for twelve are laid in rows of seven and six."""
     wide, narrow, single = in_node(
