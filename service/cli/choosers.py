@@ -124,7 +124,7 @@ class Person:
         if not offered or not console.is_terminal:
             return None
         for number, (one, then) in enumerate(offered, 1):
-            away = f"{people(one['seat'])} is away for {one['away_seconds'] // 60} min"
+            away = f"{people(one['seat'])} has been away for {one['away_seconds'] // 60} min"
             console.print(
                 f"{number}  {printable(away)}: {_CLAIMS[then]}", markup=False, highlight=False
             )

@@ -117,7 +117,7 @@ def test_a_line_beside_the_actions_says_who_asks_to_end_the_hand(
 def test_a_line_beside_the_actions_says_who_is_away_and_offers_the_claims(
     visits: Visits, service: Running
 ) -> None:
-    """The page asks once a minute while nothing happens; the line goes with the absence."""
+    """The page asks once a minute while nothing happens; the line goes with a move."""
     ada, bob = register(service.port, "Ada"), register(service.port, "Bob")
     game = open_table([ada, bob], ruleset="leeds")
     absent = [{"seat": 1, "away_seconds": 240, "claims": ["stand_in", "end"]}]
@@ -137,8 +137,19 @@ def test_a_line_beside_the_actions_says_who_is_away_and_offers_the_claims(
     expect(line).to_contain_text("Bob has been away for 4 minutes.")
     page.get_by_role("button", name="What now?").click()
     dialog = page.get_by_role("dialog")
-    expect(dialog.get_by_role("button", name="Go on with a bot")).to_be_visible()
-    dialog.get_by_role("button", name="Close").click()
+    page.route("**/moves", lambda route: route.fulfill(status=409, json={"type": "not-away"}))
+    visits.expect("409")
+    with page.expect_request("**/moves") as posted:
+        dialog.get_by_role("button", name="Go on with a bot").click()
+    claim = {"type": "claim_absence", "absent": 1, "then": "stand_in"}
+    body = posted.value.post_data_json or {}
+    assert {name: body.get(name) for name in claim} == claim
+    expect(line).to_contain_text("Bob has been away for 4 minutes.")
+    bob.post(f"/v1/games/{game}/moves", {"type": "ready"})
+    expect(page.locator("#others")).to_contain_text("ready")
+    expect(line).not_to_contain_text("away")
+    page.clock.run_for(62_000)
+    expect(line).to_contain_text("away")
     absent.clear()
     page.clock.run_for(61_000)
     expect(line).not_to_contain_text("away")

@@ -199,7 +199,7 @@ def test_a_person_is_offered_the_claims_about_a_player_who_is_away(
     view["seats"][1]["name"] = "Bob"
     player, out = person(["2", "", "3", "q"], monkeypatch, terminal=True)
     assert player.claim(view, AWAY) == {"type": "claim_absence", "absent": 1, "then": "end"}
-    assert "1  Bob is away for 3 min: let a bot stand in" in out.getvalue()
+    assert "1  Bob has been away for 3 min: let a bot stand in" in out.getvalue()
     assert [player.claim(view, AWAY), player.claim(view, AWAY)] == [None, None]
     with pytest.raises(Left):
         player.claim(view, AWAY)
