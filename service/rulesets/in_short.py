@@ -11,7 +11,7 @@ from service.domain.ruleset import ALL_RANKS, Asks, Plays, RankRule, Ruleset
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SpecialRank:
-    """A rank with rules of its own, and the codes of what it does, the most telling first."""
+    """A rank with rules of its own, and the codes of its effects, the most important first."""
 
     rank: Rank
     does: tuple[str, ...]

@@ -97,4 +97,4 @@ def test_a_block_from_the_lobby_hides_the_invitation_and_ends_in_the_dialog(
     expect(page.get_by_role("dialog").get_by_text("Ada")).to_be_visible()
     assert faults_in_every_size(page) == []
     page.get_by_role("button", name="End").click()
-    expect(page.get_by_text("You block nobody")).to_be_visible()
+    expect(page.get_by_text("You block no players")).to_be_visible()

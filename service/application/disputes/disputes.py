@@ -257,7 +257,7 @@ class Disputes:
         )
 
     def _running_against_server(self, limit: int) -> Iterator[DisputeRecord]:
-        """Yield them as of now, the oldest first; rows do not tell the server from a bot."""
+        """Yield them as of now, the oldest first; rows do not distinguish the server from a bot."""
         for identity in self.directory.disputes_of_server(limit=limit):
             record = self.commands.record(identity)
             if record.dispute.opened.of_server and record.dispute.state is not DisputeState.FINAL:

@@ -57,7 +57,7 @@ export function onceIdentified(act) {
 /**
  * Return a function that begins a load into one place of the page, and returns whether it is still the newest there.
  *
- * Loads end in any order: what an earlier one brings, after a later one has begun, is not drawn.
+ * Loads end in any order: the answer to an earlier one, after a later one has begun, is not drawn.
  *
  * @returns {() => () => boolean}
  */

@@ -1,4 +1,4 @@
-/** Challenges in the lobby: a form that names one player, those that wait for an answer, and the way to the table. */
+/** Challenges in the lobby: the form, and those without an answer. */
 
 import { get, identity, newest, post } from "./api.js";
 import { now } from "./clock.js";
@@ -15,7 +15,7 @@ const PATH = "/v1/challenges";
 const SEARCH_AFTER = 250; // milliseconds without a key
 const REFUSAL_SHOWN = 3_600_000; // milliseconds after a challenge for which a refusal is shown
 
-/** A challenge, as the lists have it. @typedef {Api["Challenge"]} Challenge */
+/** @typedef {Api["Challenge"]} Challenge */
 
 /** Tables of open challenges by the reader, as they were last seen: their acceptance leads there. @type {Set<string>} */
 const open = new Set();
@@ -26,22 +26,22 @@ export const isKept = ({ id }) => open.has(id);
 /** @param {Api["Person"]} person */
 const called = ({ name, handle }) => (handle ? `${name ?? "–"} (${handle})` : (name ?? "–"));
 
-/** Go to the hand of a table, or else to the table. @param {{id: string, game: string | null}} table */
+/** @param {{id: string, game: string | null}} table */
 const go = ({ id, game }) => location.assign(game ? `/play/${game}` : `/tables/${id}`);
 
-/** Accept a challenge, and go to its table. @param {string} id */
+/** @param {string} id */
 async function accept(id) {
   await ensurePlayer();
   go(await post(`${PATH}/${id}/accept`, { entropy: entropyMode(), ...(await seatKey()) }));
 }
 
-/** Decline a challenge, or withdraw it. @param {string} id */
+/** @param {string} id */
 const end = (id) => post(`${PATH}/${id}`, undefined, { method: "DELETE" });
 
 const begin = newest();
 
 /**
- * Show the challenges of the reader and those by the reader; one that was accepted meanwhile leads to its table.
+ * Show the challenges of and by the reader; an accepted one leads to its table.
  *
  * @param {(event: Event, work: () => Promise<unknown>) => void} attempt @param {(id: string) => string} nameOf a ruleset
  * @param {(rulesets: {ruleset: {id: string}}[]) => Promise<void>} nameRulesets

@@ -12,7 +12,7 @@ import { readJson, write } from "./storage.js";
 
 const SETTING = "shithead.coach";
 const KNOWN = "-"; // instead of a hand: the reader needs no coach
-const STRONG = ["burns", "asks_anything", "asks_transparent", "goes_on_anything"]; // what a tag names, the most telling first
+const STRONG = ["burns", "asks_anything", "asks_transparent", "goes_on_anything"]; // what a tag names, the most important first
 
 /** The hand that is coached, "" before the first one, and the sentences that were shown in it. @type {{hand: string, said: string[]}} */
 let coach = { hand: "", said: [], ...readJson(SETTING) };

@@ -9,10 +9,10 @@ import { listed, t } from "./i18n.js";
 const BLOCKS = "/v1/players/me/blocks";
 const RECENT = 30; // newest hands from which people to invite are taken
 
-/** Invite a player, as the host of a table. @param {string} table @param {string} player */
+/** @param {string} table @param {string} player */
 const invite = (table, player) => post(`/v1/tables/${table}/invitations/${player}`, undefined, { method: "PUT" });
 
-/** Decline an invitation, or withdraw it as the host. @param {string} table @param {string} player */
+/** @param {string} table @param {string} player */
 export const endInvitation = (table, player) => post(`/v1/tables/${table}/invitations/${player}`, undefined, { method: "DELETE" });
 
 /** Block a player after a question, and confirm what that does; the player is not notified. @param {{id: string, name: string}} player */
@@ -23,7 +23,7 @@ export async function block({ id, name }) {
   return true;
 }
 
-/** The players whom the reader blocks, each with a button that ends the block. @param {(work: () => Promise<void>) => void} attempt */
+/** The players whom the reader blocks, each with its end. @param {(work: () => Promise<void>) => void} attempt */
 export function blocksField(attempt) {
   const list = h("ul", { class: "rows" });
   const begin = newest();
@@ -45,10 +45,10 @@ export function blocksField(attempt) {
   } }, [h("summary", null, [t("block.title")]), list]);
 }
 
-/** The other people at a table. @param {Api["Table"]} table */
+/** @param {Api["Table"]} table */
 export const others = (table) => table.seats.filter((seat) => seat.kind === "human" && seat.player && seat.player !== identity()?.id);
 
-/** What the host needs to invite players to a table. @typedef {{sent: Api["SentInvitation"][], known: Map<string, string>}} Guests */
+/** @typedef {{sent: Api["SentInvitation"][], known: Map<string, string>}} Guests */
 
 /** The invitations that were sent, and people of the host's newest hands. @param {Api["Table"]} table @returns {Promise<Guests>} */
 export async function guestsOf(table) {
@@ -80,7 +80,7 @@ export function guestList(table, { sent, known }, change) {
   ]);
 }
 
-/** Open the same table again and invite its players; the reader goes there. @param {Api["Table"]} table */
+/** Open the same table again, for its players. @param {Api["Table"]} table */
 export async function playAgain(table) {
   const made = await post("/v1/tables", { like: table.id });
   location.assign(`/tables/${made.id}${made.invite ? `#invite=${encodeURIComponent(made.invite)}` : ""}`);

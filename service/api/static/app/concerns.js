@@ -9,7 +9,7 @@ const STORED = "shithead.concerns"; // the number of them, for other pages
 const FRESH = 60_000; // milliseconds during which a page takes the stored number
 const SHOWN = 20;
 const NOTICES = ["dispute_opened", "vote_opened", "period_ending"];
-/** What a player can do, the most urgent first. */
+/** The most urgent first. */
 const STEPS = /** @type {const} */ (["reveal", "vote", "appeal", "statement"]);
 
 const begin = newest(); // of the loads for the mark
@@ -63,7 +63,7 @@ export function concernRow(dispute) {
   ]);
 }
 
-/** Fill a section with the disputes that concern the player; it is hidden without any. @param {HTMLElement} section */
+/** @param {HTMLElement} section */
 export async function showConcerns(section) {
   const isNewest = beginRows(); // a load for the mark alone does not replace the rows
   const running = await concerns();

@@ -22,7 +22,6 @@ const elsewhere = () => waiting.filter(({ id, table }) => id !== own.game && (!t
 /** @param {Notice} turn @returns {number} */
 const urgency = ({ ends_at: at }) => (at ? Date.parse(at) : Infinity);
 
-/** Show the pill, or hide it. */
 function draw() {
   const turns = elsewhere().sort((a, b) => urgency(a) - urgency(b));
   markTurns({ elsewhere: turns.length });
@@ -38,7 +37,6 @@ function draw() {
   tick();
 }
 
-/** Show the time left, on the pill and at the rows of a list. */
 export function tick() {
   for (const place of document.querySelectorAll("[data-until]")) place.textContent = asClock(secondsTo(place.getAttribute("data-until") ?? ""));
 }

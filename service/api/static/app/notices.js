@@ -123,7 +123,7 @@ async function lead() {
   }
 }
 
-/** Tell all windows what the stream sends, until other hands are watched. @param {AbortSignal} signal */
+/** Pass on to all windows what the stream sends, until other hands are watched. @param {AbortSignal} signal */
 async function read(signal) {
   const ask = () => ({ path: `/v1/players/me/stream${watched && `?watch=${watched}`}` });
   try {

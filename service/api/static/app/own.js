@@ -162,7 +162,7 @@ function playButton(game, act, why) {
   ]);
 }
 
-/** The button to pick up the pile, null if the server does not list it. @param {Game} game @param {Act} act */
+/** @param {Game} game @param {Act} act */
 function pickUp({ view, busy }, act) {
   const moves = listedMoves(view, "pick_up");
   if (!moves.length) return null;
@@ -199,7 +199,7 @@ export function hint(game, failed, said) {
   return said;
 }
 
-/** Show the dialog for the face-up cards to pick up with the pile. @param {Extract<Api["Move"], {type: "pick_up"}>[]} moves @param {Api["GameView"]} view @param {Act} act */
+/** @param {Extract<Api["Move"], {type: "pick_up"}>[]} moves @param {Api["GameView"]} view @param {Act} act */
 function chooseAlong(moves, view, act) {
   const choose = (/** @type {Api["Move"]} */ move) => {
     dialog.close();
@@ -216,7 +216,7 @@ function chooseAlong(moves, view, act) {
   showDialog(dialog);
 }
 
-/** Return the slots in front of the reader. @param {Shown} game @param {Handlers} handlers */
+/** @param {Shown} game @param {Handlers} handlers */
 export function slots(game, handlers) {
   const { view, choice } = game;
   const own = ownOf(view);

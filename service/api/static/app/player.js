@@ -116,7 +116,7 @@ function showUnstored() {
 }
 
 /**
- * Ask the reader once to save the recovery code: token and code are lost together with the storage of the browser.
+ * Ask once to save the recovery code, which is lost together with the storage of the browser.
  */
 export function askToSave() {
   const player = identity();
@@ -161,7 +161,6 @@ async function recover(code) {
   location.reload();
 }
 
-/** Show the player's picture and name in the bar; a click opens the dialog. */
 export function showAccount() {
   const button = find("#account");
   button.translate = false;
@@ -205,7 +204,7 @@ function signingBox() {
   return label;
 }
 
-/** A field for the name, with a button that saves it on the server, or before the registration in this browser. @param {HTMLElement} fault */
+/** The name is saved on the server, or before the registration in this browser. @param {HTMLElement} fault */
 function nameField(fault) {
   const name = field(t("account.name"), { value: playerName(), autocomplete: "nickname" });
   const save = async () => {
@@ -221,7 +220,7 @@ function nameField(fault) {
   return [name, h("p", null, [h("button", { class: "main", onclick: () => attempt(fault, save) }, [t("account.save")])])];
 }
 
-/** Run a request, and show the problem if the server refuses it. @param {HTMLElement} fault @param {() => Promise<void>} work */
+/** @param {HTMLElement} fault @param {() => Promise<void>} work */
 async function attempt(fault, work) {
   fault.textContent = "";
   try {
@@ -267,7 +266,7 @@ function playerFields(player, fault) {
   return { fields, last };
 }
 
-/** Save a recovery code as a file. @param {string} name @param {string} recovery */
+/** @param {string} name @param {string} recovery */
 export const saveCode = (name, recovery) =>
   download(new Blob([`${location.origin}\n${name}\n${recovery}\n`], { type: "text/plain" }), "shithead-recovery.txt");
 

@@ -195,7 +195,7 @@ export function burnReason({ cause }, pile) {
   return cause === "rank" ? rank : t("burn.set", { n: setOf(pile).length, rank });
 }
 
-/** The pile glows and scatters. @param {string} why @param {number} ms @param {AbortSignal} signal */
+/** @param {string} why @param {number} ms @param {AbortSignal} signal */
 async function burn(why, ms, signal) {
   const pile = at("[data-pile]");
   pile?.classList.add("burning");
@@ -297,7 +297,7 @@ function clear() {
   for (const one of layer().querySelectorAll(".card")) one.remove();
 }
 
-/** The pile goes to a hand, with other cards. @param {string[]} pile @param {[string | null, Element | null][]} more @param {Element | null} to @param {number} ms @param {AbortSignal} signal */
+/** @param {string[]} pile @param {[string | null, Element | null][]} more @param {Element | null} to @param {number} ms @param {AbortSignal} signal */
 async function sweep(pile, more, to, ms, signal) {
   const laid = [...document.querySelectorAll("[data-pile] .laid .card")];
   const cards = /** @type {(string | null)[]} */ (pile.slice(-SHOWN));

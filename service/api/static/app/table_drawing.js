@@ -68,7 +68,7 @@ const spacious = () => matchMedia("(min-width: 40rem) and (min-height: 34rem)").
 const low = () => matchMedia("(max-height: 33.99rem) and (min-width: 34rem)").matches;
 const round = () => matchMedia("(min-width: 60rem) and (min-height: 34rem)").matches;
 
-/** Build the parts of the page, once for each hand. */
+/** Once for each hand. */
 function createPage() {
   [drawn, opened, isReady] = [0, game.opened, false];
   offerRules();
@@ -121,7 +121,6 @@ addEventListener("pointercancel", release, { capture: true });
 addEventListener("keydown", () => (usesKeys = true), { capture: true });
 addEventListener("pointerdown", () => (usesKeys = false), { capture: true });
 
-/** Draw the hand that is open. */
 export function render() {
   if (opened !== game.opened) createPage();
   isPostponed = pressing || game.dragging;
@@ -167,10 +166,9 @@ export function render() {
   announceEvents(seen);
 }
 
-/** The events until the view that is shown. */
 const seenEvents = () => game.events.filter((event) => event.seq < game.shown.version);
 
-/** What happened last, in words. @param {Api["Event"][]} events */
+/** @param {Api["Event"][]} events */
 const lineOf = (events) => marked(lastAction(events, voice()), game.view.seats.map(seatName));
 
 /** Focus the next card after the focused element was removed, for example a played card; return whether there is one. */
@@ -229,7 +227,6 @@ function refusalBox(problem) {
   ]);
 }
 
-/** How the hand ended, in the middle of the table. */
 function result() {
   const { view, ratings } = game;
   const event = game.events.filter((one) => one.type === "game_aborted")[0];

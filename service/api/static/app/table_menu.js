@@ -15,7 +15,6 @@ import { act, attempt } from "./table_transport.js";
 
 const EACH = 60_000; // milliseconds between two questions on who is away
 
-/** Show "?" in the bar, which opens the rules in short. */
 export function offerRules() {
   document.getElementById("ask-rules")?.remove();
   const { id } = game.view.ruleset;
@@ -64,7 +63,7 @@ const save = (content, ending) => download(content, `${game.view.id}.${ending}`)
 
 const saveReceipt = () => save(new Blob(receiptsOf(game.view.id).slice(-1), { type: "text/plain" }), "note");
 
-/** Save the evidence; it is fetched with the token, which a plain link would not send. */
+/** With the token, which a plain link would not send. */
 const saveEvidence = async () => save(await get(`/v1/games/${game.view.id}/evidence`, { as: "blob" }), "shx");
 
 /** @param {string} title @param {string[]} cards */
@@ -127,7 +126,6 @@ export async function askAway() {
 /** @param {Api["Absences"]["absent"][number]} absent */
 const absentFor = ({ seat, away_seconds: away }) => t("absent.for", { name: seatName(game.view.seats[seat]), n: Math.round(away / 60) });
 
-/** Show who is away, and what can be done about it. */
 async function showAbsent() {
   const { id } = game.view;
   /** @type {Api["Absences"]} */
@@ -153,7 +151,7 @@ const giveUp = () => {
   if (confirm(t("act.forfeit.sure"))) act({ type: "forfeit" });
 };
 
-/** Close the menu after Escape, which returns the focus to its button, or a press outside. @param {Event} event */
+/** @param {Event} event */
 export function closeMenu(event) {
   const menu = document.querySelector(".more[open]");
   if (!menu || (event instanceof KeyboardEvent ? event.key !== "Escape" : menu.contains(/** @type {Node} */ (event.target)))) return;

@@ -13,7 +13,6 @@ import { viewModel } from "./viewmodel.js";
 
 export const root = find("#table");
 
-/** The state of the page. */
 export const game = {
   /** The newest one; null before the first hand. @type {Api["GameView"]} */ view: /** @type {any} */ (null),
   /** The view that is pictured: the newest, or an earlier one. @type {Api["GameView"]} */ shown: /** @type {any} */ (null),
@@ -50,10 +49,9 @@ export const game = {
 /** @type {() => void} */
 let draw = () => {};
 
-/** Name the function that draws the page from the state. @param {() => void} drawing */
+/** @param {() => void} drawing */
 export const drawWith = (drawing) => (draw = drawing);
 
-/** Draw the page after a change of the state. */
 export const changed = () => draw();
 
 /** The state of the page with the moment that is drawn. */
@@ -72,7 +70,6 @@ export function stateShown() {
 export const isOver = (/** @type {Api["GameView"]} */ view) => ["ended", "aborted"].includes(view.status);
 export const over = () => isOver(game.shown);
 
-/** The id of each seat's player. */
 export const players = () => game.table?.seats.map((seat) => seat.player ?? null) ?? [];
 
 const isBy = (/** @type {number} */ seq, /** @type {number} */ seat) =>

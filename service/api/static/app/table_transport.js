@@ -44,7 +44,7 @@ export async function openTable(id) {
   return nextHand(game.left.signal);
 }
 
-/** Open a hand, and follow it. @param {string} id @param {typeof game.restored} restored what is known to explain another log than before */
+/** @param {string} id @param {typeof game.restored} restored what is known to explain another log than before */
 export async function openGame(id, restored = null) {
   game.left.abort();
   game.left = new AbortController();
@@ -184,7 +184,6 @@ export function isUrgent() {
   return view.turn !== view.as || Boolean(view.clock && view.deadline && Date.parse(view.deadline) - now() < HURRY);
 }
 
-/** Show the newest view, at once or event by event. */
 export function advance() {
   const isLong = game.view.version - fed > MOST && !isFeeding;
   if (PACES[pace()] === 0 || document.hidden || isLong || isUrgent()) catchUp();
@@ -307,7 +306,7 @@ async function nextHand(signal) {
 
 const ask = newest(); // why cards cannot be played; a move ends the questions before it
 
-/** Post a move of the reader; a refusal is shown with its rule. @param {Api["Move"]} move */
+/** @param {Api["Move"]} move */
 export async function act(move) {
   if (game.busy) return;
   game.busy = true;
@@ -385,7 +384,6 @@ async function settle() {
 }
 
 let contributing = false;
-/** Send this seat's entropy for the shuffle, without an action of the reader. */
 async function sendEntropy() {
   if (contributing || typeof game.view.as !== "number") return;
   contributing = true;
@@ -405,7 +403,7 @@ async function sendEntropy() {
   }
 }
 
-/** Change the table, and show the problem if the server refuses it. @param {() => Promise<unknown>} work */
+/** @param {() => Promise<unknown>} work */
 export async function attempt(work) {
   if (game.busy) return;
   game.busy = true;
@@ -420,7 +418,7 @@ export async function attempt(work) {
   }
 }
 
-/** Deal the next hand. @param {string | null} [bot] takes the open seats first */
+/** @param {string | null} [bot] takes the open seats first */
 export const deal = (bot = null) =>
   attempt(async () => {
     const { game: next } = await post(`/v1/tables/${game.table.id}/games`, { fill_with: bot });
@@ -435,13 +433,13 @@ export const inviteFriends = () =>
     location.assign(`/tables/${made.id}#invite=${encodeURIComponent(made.invite ?? "")}`);
   });
 
-/** Hold the next hand back, or let it be dealt by itself. @param {boolean} paused */
+/** @param {boolean} paused */
 export const pause = (paused) =>
   attempt(async () => {
     game.table = await post(`/v1/tables/${game.table.id}/seats/me`, { paused }, { method: "PATCH" });
   });
 
-/** Note whether the table is followed. @param {boolean} isUp */
+/** @param {boolean} isUp */
 function reached(isUp) {
   game.connected = isUp;
   connected("table", isUp);

@@ -1,4 +1,4 @@
-/** The waiting room of a table: what an invited player reads, and what the players do until the first hand. */
+/** The waiting room of a table, also for an invited player. */
 
 import { identity, newest, post } from "./api.js";
 import { avatar } from "./avatars.js";
@@ -23,7 +23,6 @@ let known = -1; // the version of the table for which it was fetched
 /** The ways to send the address: made once, because a code is much to draw. @type {HTMLElement | null} */
 let sending = null;
 
-/** Draw the waiting room. */
 export function waitingRoom() {
   const { table } = game;
   const open = table.seats.filter((seat) => seat.kind === "open").length;
@@ -38,14 +37,14 @@ export function waitingRoom() {
   replace(root, ...(isInvited ? [h("section", { class: "invited" }, [heading, ...welcome()]), refusal, ...seats(open), links()] : [heading, ...seats(open), refusal, ...company(open)]));
 }
 
-/** Who invites: the name is that of the API, because anybody can write a name into an address. */
+/** The name is that of the API: an address could state any. */
 function invitation() {
   const { table } = game;
   const host = table.seats.find((seat) => seat.player !== null && seat.player === table.host);
   return host ? t("wait.invites", { name: seatName(host) }) : t("wait.invited");
 }
 
-/** What somebody reads who came by an address. */
+/** For a reader who came by an address. */
 function welcome() {
   return [
     h("p", { class: "buttons" }, [h("button", { class: "main big", "data-key": "sit", onclick: sit }, [t("wait.sit")]), identity() ? null : h("strong", null, [t("wait.free")])]),
@@ -65,7 +64,7 @@ function seats(open) {
   ];
 }
 
-/** What the players do meanwhile: send the address, invite, fill the table with bots, deal. @param {number} open */
+/** @param {number} open */
 function company(open) {
   const { table } = game;
   const isHost = table.host === identity()?.id;
