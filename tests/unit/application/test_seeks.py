@@ -237,14 +237,6 @@ def test_a_seek_expires_unless_it_is_renewed(
     assert services.seeks.waiting(after=0, limit=9)[0][0]["players"] == 1
 
 
-def test_a_withdrawn_seek_is_not_matched(
-    services: Services, ada: RegisteredPlayer, bob: RegisteredPlayer
-) -> None:
-    seek = post(services, ada)
-    assert services.seeks.withdraw(ada, UUID(seek["id"]))["status"] == "withdrawn"
-    assert met(services, bob)["status"] == "open"
-
-
 def test_a_repeated_request_posts_one_seek(
     services: Services, deployment: SharedStore, ada: RegisteredPlayer, bob: RegisteredPlayer
 ) -> None:
