@@ -111,7 +111,8 @@ def test_the_javascript_client_plays_a_hand_and_verifies_it(
 def test_the_code_on_the_page_is_the_code_that_is_tested(service: Running, name: str) -> None:
     page = fetched(service, "/docs/client")
     shown = [
-        html.unescape(block) for block in re.findall(r"<pre><code>(.*?)</code>", page, re.DOTALL)
+        html.unescape(block)
+        for block in re.findall(r"<pre tabindex=\"0\"><code>(.*?)</code>", page, re.DOTALL)
     ]
     source = fetched(service, f"/docs/{name}")
     _, *steps = re.split(r"^(?:#|//) == .*\n", source, flags=re.MULTILINE)
@@ -212,7 +213,7 @@ def test_a_restarted_bot_continues_from_its_folder(service: Running, tmp_path: P
 
 def test_the_printed_command_for_the_next_hand_deals_it(service: Running, tmp_path: Path) -> None:
     page = html.unescape(fetched(service, "/docs/client"))
-    [line] = re.findall(r"<pre><code>(hand = .*)</code></pre>", page)
+    [line] = re.findall(r"<pre tabindex=\"0\"><code>(hand = .*)</code></pre>", page)
     player = Player.at(address(service), home=tmp_path)
     table = player.open_table("shithead", [{"bot": "lowest"}], turn_limit=20)
     hand = player.hand(player.next_game(table))

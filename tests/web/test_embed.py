@@ -14,7 +14,7 @@ from playwright.sync_api import Frame, Page, expect
 
 from tests.client import open_table, play_on, register
 from tests.running import Running
-from tests.web.browsing import Visits, faults_of
+from tests.web.browsing import Visits, faults_in_both_schemes
 
 pytestmark = pytest.mark.heavy
 
@@ -197,4 +197,4 @@ def test_axe_finds_nothing_in_any_size_of_a_frame(visits: Visits, service: Runni
         page.locator("#now").wait_for()
         size = page.evaluate("(({ scrollWidth: x, scrollHeight: y }) => [x, y])(document.body)")
         assert size == [width, height]
-        assert faults_of(page) == []
+        assert faults_in_both_schemes(page) == []

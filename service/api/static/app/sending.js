@@ -48,13 +48,13 @@ export function waysToSend(heading, { title, url }) {
   ]);
 }
 
-/** The QR code of an address, drawn once its module has arrived. @param {string} url */
+/** The QR code of an address, drawn once its module has arrived; its place is kept. @param {string} url */
 export function codeFor(url) {
-  const figure = h("figure", { class: "code-beside" });
+  const place = h("div", { class: "qr" });
   const draw = async () => {
     const { qrCode } = await loaded(import("./qr.js"));
-    figure.append(qrCode(url, t("wait.qr.label")), h("figcaption", { class: "quiet" }, [t("wait.qr")]));
+    place.replaceWith(qrCode(url, t("wait.qr.label")));
   };
   draw();
-  return figure;
+  return h("figure", { class: "code-beside" }, [place, h("figcaption", { class: "quiet" }, [t("wait.qr")])]);
 }
