@@ -22,6 +22,7 @@ import os
 import random
 import re
 import shutil
+import signal
 import subprocess
 import sys
 import tempfile
@@ -349,6 +350,7 @@ def main() -> None:
     )
     parser.add_argument("--checkout", type=Path, default=ROOT, help="the tests of another version")
     words = parser.parse_args()
+    signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell lets `&` ignore Ctrl-C
     if words.what == "write":
         store(drawn(SEED, NUMBER))
         return

@@ -403,6 +403,48 @@ def test_a_refusal_has_a_code_instead_of_words() -> None:
     assert found == set()
 
 
+def test_dataclasses_are_frozen_slotted_and_made_by_keywords_unless_their_use_forbids_it() -> None:
+    """One is changed only if a field is assigned; a cached property has no place in slots."""
+    everywhere = [_used_by(path) for path in modules().values()]
+    found = {}
+    for path in modules().values():
+        for node in ast.walk(tree_of(path)):
+            if not isinstance(node, ast.ClassDef) or not (given := _options_of(node)):
+                continue
+            used = [(assigned, made) for words, assigned, made in everywhere if node.name in words]
+            fields = {
+                part.target.id
+                for part in node.body
+                if isinstance(part, ast.AnnAssign) and isinstance(part.target, ast.Name)
+            }
+            needed = {
+                "frozen": all(fields.isdisjoint(assigned) for assigned, _ in used),
+                "slots": "frozen" in given and "cached_property" not in ast.unparse(node),
+                "kw_only": len(fields) > 1 and all(node.name not in made for _, made in used),
+            }
+            if missing := {option for option, is_needed in needed.items() if is_needed} - given:
+                found[node.name] = missing
+    assert found == {}
+
+
+def _options_of(node: ast.ClassDef) -> set[str]:
+    """Return the options with which a class is a dataclass; nothing if it is none."""
+    made = (ast.unparse(one).partition("(") for one in node.decorator_list)
+    words = next((options for name, _, options in made if name == "dataclass"), "")
+    return set(re.findall(r"(\w+)=True", words))
+
+
+def _used_by(path: Path) -> tuple[set[str], set[str], set[str]]:
+    """Return the words of a module, attributes it assigns, and names it calls with positions."""
+    assigned, by_position = set[str](), set[str]()
+    for node in ast.walk(tree_of(path)):
+        if isinstance(node, ast.Attribute) and isinstance(node.ctx, ast.Store):
+            assigned.add(node.attr)
+        if isinstance(node, ast.Call) and node.args:
+            by_position.add(ast.unparse(node.func).rpartition(".")[2])
+    return set(re.findall(r"\w+", path.read_text("utf-8"))), assigned, by_position
+
+
 def _texts_for_people(path: Path) -> Iterator[str]:
     """Yield the strings of a module, and parts of f-strings, except those for programmers."""
     tree = tree_of(path)

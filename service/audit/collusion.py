@@ -48,7 +48,7 @@ class RankedDecision(Protocol):
         """Return the place of the move among the legal ones by the harm to the next seat."""
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, kw_only=True)
 class Bets:
     """Bets that differences between -1 and 1 have a mean above MARGIN; in one direction or both."""
 

@@ -114,7 +114,7 @@ class DecisionFilter:
                 return kind in (None, one.kind)
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, kw_only=True)
 class ChoiceCount:
     """How often something was chosen, and how these hands ended for the seat."""
 

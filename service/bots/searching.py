@@ -36,7 +36,7 @@ class Search(Protocol):
         """Return the best candidate."""
 
 
-@dataclass(slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class SearchBudget:
     """The numbers of simulated hands: for a move, and for a layout in the exchange."""
 

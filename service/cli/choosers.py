@@ -47,7 +47,7 @@ class Chooser(Protocol):
         """Receive the refusal of a move."""
 
 
-@dataclass(kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Automatic:
     """Plays automatically; prints the events, and the table at the end."""
 

@@ -62,7 +62,7 @@ class HandFile:
         return f"{unpack}shithead replay {self.file} --at {event + 1}"
 
 
-@dataclass(slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class ChoiceCounts:
     """Counts of each choice, and of the hands that its seat lost."""
 

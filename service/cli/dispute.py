@@ -76,7 +76,7 @@ def dispute() -> None:
     """  # noqa: D301 - \b is click's mark for a block that keeps its lines
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class _DisputeClient:
     """The disputes of a service, with the client of one player."""
 

@@ -42,7 +42,7 @@ MIN_PANEL: Final = 3
 """Smallest number of referees who can rule on a dispute."""
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Case:
     """A dispute, with the names at the table, the disputed event, and the reader."""
 

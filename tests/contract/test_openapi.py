@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
 from typing import Any
-from urllib.parse import urljoin
+from urllib.parse import quote, urljoin
 from uuid import UUID
 
 import jsonschema_rs
@@ -124,6 +124,18 @@ def _parameters(call: Any) -> list[dict[str, Any]]:
     """Return the parameters of a call, or the list of parameters shared by the calls of a path."""
     found: list[dict[str, Any]] = call if isinstance(call, list) else call.get("parameters", [])
     return found
+
+
+def test_requests_name_their_choices_and_defaults(document: dict[str, Any]) -> None:
+    table = document["components"]["schemas"]["TableRequest"]["properties"]
+    assert table["seats"]["items"]["oneOf"][0] == {"type": "string", "enum": ["me", "open"]}
+    assert table["deal"]["oneOf"][1] == {"type": "string", "enum": ["always"]}
+    assert (table["visibility"]["default"], table["window_seconds"]["default"]) == ("public", 3)
+    asked = document["paths"]["/v1/oembed"]["get"]["parameters"]
+    defaults = {
+        one["name"]: one["schema"]["default"] for one in asked if "default" in one["schema"]
+    }
+    assert defaults == {"format": "json"}
 
 
 def test_times_have_the_format_date_time(document: dict[str, Any]) -> None:
@@ -405,6 +417,9 @@ def test_real_responses_conform_to_the_document(world: World) -> None:
     check("/v1/rulesets/{ruleset_id}", ada.get("/v1/rulesets/mukava"))
     both = ada.get("/v1/rulesets/leeds/differences?from=threes")
     check("/v1/rulesets/{ruleset_id}/differences", both)
+    page = quote(f"http://localhost/replay/{ada.game().rpartition('/')[2]}")
+    small = ada.get(f"/v1/oembed?url={page}&maxwidth=1&maxheight=1")
+    check("/v1/oembed", small)
 
 
 def _open_table(world: World, ada: Person) -> dict[str, Any]:

@@ -84,6 +84,7 @@ def pages(world: World, query: str) -> dict[str, Any]:
     after = answer["next"]
     while after is not None:
         page = world.get(f"/v1/decisions?limit=37&cursor={after}&{query}").json
+        assert DecisionsSchema().validate(page) == {}
         assert page["choices"] is None
         assert page["decisions"] == answer["decisions"]
         answer["items"] += page["items"]

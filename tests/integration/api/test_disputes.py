@@ -589,6 +589,8 @@ def test_an_inconsistent_accusation_is_refused(
     answer = ada.post(f"{game}/disputes", {**accusation(game, ada), **change})
     assert problem_of(answer) == "invalid-body"
     assert answer.json["errors"][0]["at"] == at
+    last = answer.json["errors"][0].get("values", {}).get("last")
+    assert last == (ada.get(game).json["version"] - 1 if change == {"seq": 4000} else None)
 
 
 @pytest.mark.attack("STEERED_RULING", "a seat accused of another seat's move", check="422")

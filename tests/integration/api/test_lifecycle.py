@@ -89,6 +89,9 @@ def test_each_operation_names_the_limits_that_count_it(world: World) -> None:
         "body_bytes": 32 << 10,
     }
     assert found["POST /v1/games/{game_id}/disputes"]["body_bytes"] == 64 << 10
+    of_player = found["PUT /v1/players/me/webhook"]
+    assert of_player["counted_by"] == ["address", "player", "operation", "player-operation"]
+    assert (of_player["requests"], of_player["player_requests"]) == (60, 6)
 
 
 def test_the_page_lists_exactly_the_operations_that_will_end(world: World) -> None:

@@ -13,6 +13,7 @@ from uuid import UUID, uuid4
 import pytest
 
 from service.api import own_stream
+from service.api.audience import Mailbox
 from service.api.context import context
 from service.application.calls import Caller
 from service.application.notices import is_news
@@ -54,6 +55,15 @@ def ada(world: World) -> Person:
 @pytest.fixture
 def bob(world: World) -> Person:
     return world.person("Bob")
+
+
+def test_a_reader_of_changes_has_none_before_the_first_and_after_it_took_them() -> None:
+    mailbox = Mailbox(uuid4(), ())
+    assert mailbox.is_empty()
+    mailbox.look()
+    assert not mailbox.is_empty()
+    assert mailbox.take() == (True, ())
+    assert mailbox.is_empty()
 
 
 class Reader:

@@ -340,6 +340,7 @@ def test_a_child_that_cannot_become_its_user_names_the_reason(
     wanted = Identity(method=Method.NAMESPACE, uid=1, gid=1, owner=os.getuid())
     with pytest.raises(EmbeddedError, match=r"true does not start(?s:.*)no user namespace"):
         start_child(["true"], log=tmp_path / "log", identity=wanted)
+    assert not processes._works(wanted.assume)
 
 
 def test_a_child_with_threads_waits_for_their_end(
