@@ -7,14 +7,14 @@ from contextlib import contextmanager
 
 import pytest
 
-from service.bots.searching import CAREFUL_BUDGET, EXPERT_BUDGET
+from service.bots import searching
+from service.bots.searching import SearchBudget
 
 
 @contextmanager
 def small_budgets() -> Iterator[None]:
     """Reduce the samples of the searching bots."""
     with pytest.MonkeyPatch.context() as patch:
-        for budget, samples in ((CAREFUL_BUDGET, 6), (EXPERT_BUDGET, 12)):
-            patch.setattr(budget, "samples", samples)
-            patch.setattr(budget, "exchange", 10)
+        for name, samples in (("CAREFUL_BUDGET", 6), ("EXPERT_BUDGET", 12)):
+            patch.setattr(searching, name, SearchBudget(samples=samples, exchange=10))
         yield
