@@ -296,7 +296,8 @@ def test_a_wide_lobby_shows_seeks_running_tables_and_own_hands_at_one_look(
 ) -> None:
     """A press anywhere on a row is one on its link."""
     host, own = hand_of(visits, "lowest")
-    host.post("/v1/seeks", {"rulesets": ["leeds"], "seats": 2, "fill_with_bots_after": None})
+    wanted = {"rulesets": ["leeds"], "seats": 2, "fill_with_bots_after": None}
+    sought = host.post("/v1/seeks", wanted)["id"]
     guest = visits.open("/")  # a reader who does not wait
     guest.locator("#seek-others .dots").first.wait_for()
     me = host.get("/v1/players/me")
@@ -312,6 +313,7 @@ def test_a_wide_lobby_shows_seeks_running_tables_and_own_hands_at_one_look(
     assert 44 <= row.evaluate("(one) => one.offsetHeight") <= 48
     row.click(position={"x": 4, "y": 4})
     page.wait_for_url(f"**/play/{own}")
+    assert host.call("DELETE", f"/v1/seeks/{sought}").status in (200, 204)  # no other test meets it
 
 
 @pytest.mark.parametrize("motion", ["no-preference", "reduce"])
