@@ -310,7 +310,7 @@ def test_a_wide_lobby_shows_seeks_running_tables_and_own_hands_at_one_look(
     tops = "all => all.map((one) => one.getBoundingClientRect().top)"
     assert len(set(guest.locator(".hero, .lists").evaluate_all(tops))) == 1, "no hole above"
     row = page.locator("#own-list .row").first
-    assert 44 <= row.evaluate("(one) => one.offsetHeight") <= 48
+    assert 44 <= row.evaluate("(one) => one.offsetHeight") <= 62  # one line of details, or two
     row.click(position={"x": 4, "y": 4})
     page.wait_for_url(f"**/play/{own}")
     assert host.call("DELETE", f"/v1/seeks/{sought}").status in (200, 204)  # no other test meets it
