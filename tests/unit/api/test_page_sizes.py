@@ -17,7 +17,7 @@ TEMPLATES = FOLDER.parent / "templates"
 WORKERS = {"verifier/worker.js", "verifier/checks_worker.js"}
 LANGUAGES = ("en", "sv", "ja")
 
-MAX_KB = {"app/lobby.js": 100, "app/table.js": 141, "app/replay.js": 160, "app/verify.js": 156}
+MAX_KB = {"app/lobby.js": 101, "app/table.js": 142, "app/replay.js": 160, "app/verify.js": 156}
 """
 The budget of a page in kB of 1000 bytes, compressed, for the first page that a visitor opens.
 
