@@ -64,6 +64,9 @@ Time after which a webhook is looked at without an event that concerns its playe
 It finds a period that is about to end, and what a relay took from the outbox before it was killed.
 """
 
+LOOK_SOON: Final = timedelta(seconds=10)
+"""Time after the first look: every process knows of a first webhook then (IN_USE_SECONDS)."""
+
 AGAIN_AFTER: Final = timedelta(minutes=1)
 """After how long the time of a look that found nothing new is stored again."""
 
@@ -393,9 +396,8 @@ class _Work:
         """Return the result after requests that were all accepted."""
         now = self._world.now()
         hook = self.hook
-        # After the first look, until every process knows that there is a webhook.
-        soon = LOOK_EVERY if hook.looked_at else timedelta(seconds=2 * IN_USE_SECONDS)
-        pause = min(soon, LOOK_EVERY) * random.uniform(0.8, 1.2) if complete else timedelta()  # noqa: S311 - no secret
+        every = LOOK_EVERY if hook.looked_at else min(LOOK_SOON, LOOK_EVERY)
+        pause = every * random.uniform(0.8, 1.2) if complete else timedelta()  # noqa: S311 - no secret
         return WebhookResult(state=hook.state, delivered_at=hook.delivered_at, next=now + pause)
 
     def put_off(self) -> WebhookResult:

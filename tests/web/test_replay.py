@@ -266,6 +266,11 @@ def show_set_up(page: Page) -> None:
         fold.click()
 
 
+def choose_event(page: Page, seq: int) -> None:
+    """Press the row of an event, which a move of the bot may fold at the same moment."""
+    page.locator("#rows button.event").nth(seq).dispatch_event("click")
+
+
 def test_the_set_up_is_folded_and_turns_have_pictures_and_colours(visits: Visits) -> None:
     """It opens for an event that is in it, and what is below it stays where it is."""
     page = opened(visits, LEEDS.game, "?event=59", size="desktop")
@@ -530,8 +535,7 @@ def test_a_running_hand_is_followed_live_and_hides_the_other_hands(
 
     wait_for(by_the_bot, seconds=20)  # a busy worker may move after the page has shown our event
     theirs = by_the_bot()[0]
-    show_set_up(page)
-    page.locator("#rows button.event").nth(theirs).click()
+    choose_event(page, theirs)
     private = page.get_by_text("Until the end of the hand, only this player sees the choice.")
     expect(private).to_be_visible()
     page.get_by_role("button", name="A bot's opinion").click()
@@ -588,10 +592,43 @@ def test_another_viewer_chosen_while_an_event_arrives_is_shown_alone(
     expect(page.locator("#as")).to_have_value(str(own))
     log = host.get(f"/v1/games/{game}/events")["items"]
     dealt = next(one["seq"] for one in log if one["type"] == "cards_dealt")
-    page.locator("#rows li:not(.setup) [aria-current]").wait_for()  # which folds it
-    show_set_up(page)
-    page.locator("#rows button.event").nth(dealt).click()
+    choose_event(page, dealt)
     assert cards_shown(page, own) != [], "the cards of the viewer that is named"
+
+
+def test_a_step_while_another_viewer_is_fetched_stays(visits: Visits, service: Running) -> None:
+    page = opened(visits, LEEDS.game, "?event=59&as=1")
+    wait_for_version(page, 60)
+    held: list[Route] = []
+    page.route("**/replay?as=public*", lambda route: held.append(route))
+    page.locator("#as").select_option("public")
+    wait_for(lambda: pumped(page) and held, seconds=20)
+    page.locator("#first").click()
+    held[0].continue_()
+    page.wait_for_url(re.compile(r"\?event=0&as=public$"))
+
+
+def test_a_step_while_a_new_event_is_fetched_stays(visits: Visits, service: Running) -> None:
+    """The page goes on by itself only if the reader is still at the newest event."""
+    host = register(service.port, "Ada")
+    game = open_table([host], ruleset="leeds", bots=("lowest",))
+    page = visits.open(f"/replay/{game}?as=public")
+    wait_for_version(page, host.get(f"/v1/games/{game}")["version"])
+    held: list[Route] = []
+
+    def hold(route: Route) -> None:
+        held.append(route)
+        if len(held) > 1:
+            route.continue_()
+
+    page.route("**/replay?as=public*", hold)
+    host.post(f"/v1/games/{game}/moves", {"type": "forfeit"})
+    wait_for(lambda: pumped(page) and held, seconds=20)
+    page.locator("#first").click()
+    held[0].continue_()
+    expect(page.locator("#position")).to_have_text(re.compile("^0 / [1-9]"))
+    expect(page.locator("#as option")).to_have_count(4)  # all events of the hand have arrived
+    assert position(page) == 1
 
 
 WHOLE = """(all) => all.map((one) => {

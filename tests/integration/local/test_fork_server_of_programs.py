@@ -50,7 +50,10 @@ def test_a_fork_server_that_hangs_is_replaced(
         end()
 
     assert started().wait(timeout=60) == 0
-    assert not [one for one in threading.enumerate() if isinstance(one, threading.Timer)]
+    timers = (one for one in threading.enumerate() if isinstance(one, threading.Timer))
+    for timer in timers:
+        timer.join(5)  # cancelled; its thread ends a moment later
+        assert not timer.is_alive()
     hung, killed = forked_programs.fork_server(), list[int | None]()
     end = forked_programs.kill_fork_server
     monkeypatch.setattr(forked_programs, "kill_fork_server", kill)

@@ -73,7 +73,7 @@ function viewers() {
 }
 
 const tape = playback({
-  version: () => (queue.isBehind() ? aim : page.version),
+  version: () => reached(),
   last,
   time: (version) => Date.parse(frameAt(version).at),
   go,
@@ -218,8 +218,8 @@ async function load(from = 1) {
   return true;
 }
 
-/** Show a version as another viewer saw it. @param {string} as @param {number} [version] */
-async function view(as, version = page.version) {
+/** Show a version, or that at which the page is then, as another viewer saw it. @param {string} as @param {number} [version] */
+async function view(as, version) {
   wanted = as;
   try {
     if (!(await load())) return;
@@ -229,7 +229,7 @@ async function view(as, version = page.version) {
     return report(problem);
   }
   rows();
-  go(version);
+  go(version ?? reached());
 }
 
 /** Add each new event of a hand that is being played, until its end. */
@@ -238,10 +238,10 @@ async function following() {
   const onstate = (/** @type {boolean} */ isUp) => connected("hand", isUp);
   for await (const event of live(id, last(), { signal, onstate })) {
     if (event.seq < last()) continue;
-    const isNewest = (queue.isBehind() ? aim : page.version) === last();
-    if (!(await load(last() + 1))) continue; // another viewer was chosen: that load has this event
+    const [before, end] = [reached(), last()];
+    if (!(await load(end + 1))) continue; // another viewer was chosen: that load has this event
     rows();
-    if (isNewest) go(last(), true);
+    if (before === end && reached() === end) go(last(), true); // the reader did not step meanwhile
     else show();
   }
   if (signal.aborted) return;
@@ -334,6 +334,7 @@ const queue = story({
 });
 
 let aim = 1; // the version that is shown or about to be shown
+const reached = () => (queue.isBehind() ? aim : page.version);
 
 /** Show a version; with `moving`, one step forward is animated. @param {number} version */
 function go(version, moving = false) {
