@@ -193,8 +193,9 @@ def register(app: Flask, rate_limits: RateLimits) -> None:
                 [f'"{name}";r={max(0, left)};t={math.ceil(t)}' for name, _, left, t in windows]
             )
             policies = _policies(tuple([(name, limit) for name, limit, _, _ in windows]))
-            response.headers.add("RateLimit-Policy", policies)
-            response.headers.add("RateLimit", left)
+            if present_request().endpoint != "assets.asset":  # caches store its answers for a year
+                response.headers.add("RateLimit-Policy", policies)
+                response.headers.add("RateLimit", left)
         if call.retry_after is not None:
             response.headers.setdefault("Retry-After", str(call.retry_after))
         return response
