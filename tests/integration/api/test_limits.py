@@ -14,6 +14,7 @@ from service.api.app import Application
 from service.api.context import context
 from service.api.limits import PAGES, REDIS_SLOTS, published
 from service.api.operation import operation
+from service.api.pages import loaded_assets
 from service.feature import quotas_of
 from service.features import FEATURES
 from tests.worlds.api_world import World, make_world, problem_of
@@ -74,6 +75,8 @@ def test_answers_state_what_is_left_of_each_limit_and_the_document_publishes_the
         assert '"operation";q=1200;w=60' in registered.headers["RateLimit-Policy"]
         assert '"operation";r=1198;' in registered.headers["RateLimit"]
         assert "RateLimit" not in world.get("/healthz").headers
+        stored = world.get(loaded_assets().address("app/dom.js"))  # by caches, for a year
+        assert stored.status_code == 200 and "RateLimit" not in stored.headers
         # All worlds of a process share one document, so this one's limits are not in it.
         assert world.get("/v1/openapi.json").json["x-limits"].keys() == {"requests", "quotas"}
         with world.app.app_context():
