@@ -100,10 +100,12 @@ def test_the_help_lists_the_parts_and_a_wrong_part_is_refused_with_them() -> Non
 
 
 def test_each_run_writes_what_its_tests_took(tmp_path: Path) -> None:
-    """Sums by mark and folder, then the tests; also of tests in several processes."""
+    """Sums by mark and folder, shared fixtures, then tests; also of tests in several processes."""
     (tmp_path / "test_it.py").write_text(
         "import pytest\n@pytest.mark.smoke\ndef test_busy() -> None:\n    sum(range(10**7))\n"
-        "def test_idle() -> None:\n    pass\n"
+        "@pytest.fixture(scope='module')\ndef server():\n    sum(range(2 * 10**7))\n    yield\n"
+        "    sum(range(2 * 10**7))\n"
+        "def test_idle(server) -> None:\n    pass\n"
     )
     page = tmp_path / "page.md"
     (tmp_path / "conftest.py").write_text(
@@ -119,9 +121,10 @@ def test_each_run_writes_what_its_tests_took(tmp_path: Path) -> None:
     text = page.read_text()
     assert "| smoke, 1 tests |" in text
     assert "| no mark, 1 tests |" in text
-    busy, idle = (
-        float(line.split("|")[2]) for line in text.splitlines() if "::test_" in line
-    )  # the slowest first
+    server, busy, idle = (
+        float(line.split("|")[2]) for line in text.splitlines() if "`" in line
+    )  # the shared fixture, then the slowest test
+    assert server > 3 * busy
     assert busy > 0.02 > idle
 
 
