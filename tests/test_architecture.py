@@ -222,6 +222,10 @@ def test_the_map_of_the_readme_has_at_most_20_rows_and_each_package() -> None:
     packages = {f"service/{p.parent.name}/" for p in (ROOT / "service").glob("*/__init__.py")}
     named = set(re.findall(r"`([\w/]+/)`", "\n".join(rows)))
     assert packages | {"schemas/", "workers/"} <= named
+    beside = {
+        f"{p.parent.name}/{p.name}/" for d in ("ops", "sql") for p in ROOT.glob(f"{d}/[a-z]*/")
+    }
+    assert beside | {"tests/"} <= set(re.findall(r"`([\w/]+/)`", text))
 
 
 def test_the_root_package_imports_nothing() -> None:
