@@ -11,6 +11,7 @@ from schemas.challenges import ChallengeStatus
 from service.application.calls import Answered, Idempotency, RegisteredPlayer
 from service.application.errors import Refusal, invalid, not_found
 from service.application.handles import people_json
+from service.application.quotas import QUOTAS
 from service.application.tables.commands import TableChanges
 from service.application.tables.record import TableRequest
 from service.application.tables.tables import Tables, challenge_over
@@ -19,9 +20,7 @@ from service.replay.sentences import said
 from service.shx.canonical import format_time
 from service.store.challenges import Challenge
 from service.store.directory import Directory
-
-LISTED: Final = 50
-"""Maximum number of open challenges in a list: the quota of their player."""
+from service.store.events import QuotaKind
 
 SENT: Final = 20
 """Maximum number of own challenges in a list."""
@@ -106,7 +105,8 @@ class Challenges:
     def of_player(self, player: RegisteredPlayer) -> dict[str, Any]:
         """Return the open challenges of a player, and the newest ones by the player, as JSON."""
         now = self.changes.world.now()
-        received = self.directory.challenges_of(player.id, now=now, limit=LISTED)
+        most = QUOTAS[QuotaKind.CHALLENGED].most
+        received = self.directory.challenges_of(player.id, now=now, limit=most)
         sent = [one.at(now) for one in self.directory.challenges_by(player.id, limit=SENT)]
         made = self._json([*received, *sent])
         return {"received": made[: len(received)], "sent": made[len(received) :], "next": None}
