@@ -83,14 +83,23 @@ def seated(visits: Visits, size: str = "tablet", page: Page | None = None) -> Pa
     return opened
 
 
+WHAT_NEXT: Final = """() => {
+    if (document.querySelector(".result")) return "over";
+    if (!document.querySelector("#table:not(.behind) #own.turn[aria-busy=false]")) return null;
+    if (document.querySelector("#cards button.fits")) return "cards";
+    return document.querySelector("[data-key=pick_up].main") && "pile";
+}"""
+"""What a player can do, read at one time: the hand may end between two looks at the page."""
+
+
 def take_turn(page: Page) -> bool:
     """Make one move by clicking what is highlighted; return whether the hand goes on."""
-    page.locator(TURN).first.wait_for()
-    if page.locator(".result").count():
+    next_press = page.wait_for_function(WHAT_NEXT).json_value()
+    if next_press == "over":
         return False
     before = page.locator("#log li").first.get_attribute("value")
     page.mouse.move(0, 0)  # what follows is no second press of the turn before
-    if page.locator("#cards button.fits").count():
+    if next_press == "cards":
         page.locator("#cards button.fits").first.click(position=STRIP)
         page.locator(CHOSEN).wait_for()
         while not page.locator(f"{CHOSEN}.main").count():
