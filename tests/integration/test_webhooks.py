@@ -28,7 +28,6 @@ from service.runtime.receivers import LOOKUPS_OF_ONE
 from tests.changed import replace
 from tests.receivers import receiver
 from tests.running import wait_for
-from tests.streams import passed_on
 from tests.worlds.api_world import Person, World, make_world, problem_of
 from workers import jobs, relay
 from workers.jobs import GuardedWorker
@@ -206,24 +205,6 @@ def test_a_job_does_not_wait_for_a_thread_until_its_time_is_over(
     assert 99 not in delivered
 
 
-def test_a_process_that_dies_in_the_middle_loses_no_event(
-    service: Service, ada: Person, bob: Person, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """The relay dies after it took the rows, and a worker with its claim."""
-    with receiver() as local:
-        hook(ada, local.url, "hand_dealt")
-        service.until(lambda: state_of(ada) == "on")
-        services = service.world.services
-        monkeypatch.setattr("service.application.webhooks.LEASE", timedelta(seconds=0.5))
-        monkeypatch.setattr("service.application.webhooks.LOOK_EVERY", timedelta(seconds=0.5))
-        service.until(lambda: due_within(service, ada, seconds=2))
-        sat(ada, bob)
-        passed_on(services.store, topic="game", limit=99, older_than=services.world.now())
-        wait_for(lambda: bool(services.webhooks.claim()), seconds=5)  # its job is lost
-        service.until(lambda: len(local.events) == 1)
-        assert local.events[0]["type"] == "hand_dealt"
-
-
 def test_redis_flushed_between_two_looks_loses_no_notice(
     service: Service, ada: Person, bob: Person, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -285,14 +266,6 @@ def test_silent_name_servers_of_one_address_delay_no_receiver_of_another(
         assert ada.get(WEBHOOK).json["failing_since"] is None
         assert receivers.lookups.held <= LOOKUPS_OF_ONE
     silence.set()
-
-
-def due_within(service: Service, person: Person, *, seconds: float) -> bool:
-    services = service.world.services
-    services.directory.wake_webhooks([UUID(person.id)], services.world.now())
-    found = services.directory.webhook(UUID(person.id))
-    assert found is not None
-    return found.due_at < services.world.now() + timedelta(seconds=seconds)
 
 
 def test_an_address_that_cannot_be_a_receiver_is_refused(ada: Person) -> None:

@@ -23,24 +23,6 @@ from service.shx.chain import head
 from tests.worlds.api_world import Person, World, make_world, problem_of
 
 
-def test_a_lost_token_is_replaced_by_the_recovery_code(world: World, ada: Person) -> None:
-    answer = world.client.post("/v1/players/recover", json={"recovery": ada.recovery})
-    fresh = {"Authorization": f"Bearer {answer.json['token']}"}
-    assert answer.status_code == 201
-    assert problem_of(ada.get("/v1/players/me")) == "unauthorized"
-    assert world.get("/v1/players/me", headers=fresh).json["id"] == ada.id
-    wrong = world.client.post("/v1/players/recover", json={"recovery": "wrong"})
-    assert problem_of(wrong) == "unauthorized"
-
-
-def test_a_new_token_ends_the_old_one(world: World, ada: Person) -> None:
-    token = ada.post("/v1/players/me/tokens", {"name": "new", "replaces": True}).json["token"]
-    assert problem_of(ada.get("/v1/players/me")) == "unauthorized"
-    assert (
-        world.get("/v1/players/me", headers={"Authorization": f"bearer {token}"}).status_code == 200
-    )
-
-
 def test_an_erased_person_leaves_no_name(world: World, ada: Person) -> None:
     game = ada.game()
     assert problem_of(ada.call("DELETE", "/v1/players/me")) == "hand-running"
@@ -229,15 +211,6 @@ def test_without_redis_no_call_fails_or_waits(database_url: str) -> None:
     assert ready.json["parts"]["redis"] != "ok"
     version = ada.get(game).json["version"]
     assert ada.get(f"{game}?after={version}&wait=1").status_code == 200
-    world.services.close()
-
-
-def test_too_many_calls_are_answered_with_retry_after(database_url: str) -> None:
-    world = make_world(database_url, rate_limits=True)
-    answers = [world.client.post("/v1/players/recover", json={"recovery": "x"}) for _ in range(61)]
-    assert problem_of(answers[0]) == "unauthorized"
-    assert problem_of(answers[-1]) == "rate-limited"
-    assert 1 <= int(answers[-1].headers["Retry-After"]) <= 61
     world.services.close()
 
 

@@ -119,7 +119,8 @@ def test_a_further_token_ends_no_other_one_unless_asked(ada: Person) -> None:
     third = issue(second, replaces=True)
     assert problem_of(second.get("/v1/players/me")) == "unauthorized"
     assert ada.get("/v1/players/me").status_code == 200
-    assert third.get("/v1/players/me").status_code == 200
+    lower = {"Authorization": f"bearer {third.token}"}
+    assert ada.world.get("/v1/players/me", headers=lower).json["id"] == ada.id
 
 
 def test_a_token_describes_itself_and_the_list_has_no_secret(ada: Person) -> None:
@@ -179,8 +180,10 @@ def test_a_move_with_a_cached_token_needs_the_scope_play(ada: Person) -> None:
 
 
 def test_recovery_and_erasure_end_all_tokens(world: World, ada: Person) -> None:
-    bot = issue(ada, "read")
-    answer = world.client.post("/v1/players/recover", json={"recovery": ada.recovery})
+    bot, recover = issue(ada, "read"), "/v1/players/recover"
+    wrong = world.client.post(recover, json={"recovery": "wrong"})
+    assert problem_of(wrong) == "unauthorized"
+    answer = world.client.post(recover, json={"recovery": ada.recovery})
     assert answer.status_code == 201
     assert {problem_of(one.get("/v1/players/me")) for one in (ada, bot)} == {"unauthorized"}
     back = Person(id=ada.id, token=answer.json["token"], recovery="", world=world)

@@ -19,7 +19,6 @@ from tests.worlds.fake_world import (
     legal,
     lines_of,
     open_game,
-    person,
     post,
     types_of,
     version_of,
@@ -167,21 +166,6 @@ def test_a_seat_exchanges_cards_a_limited_number_of_times(
     assert_sound(services, game)
 
 
-def test_only_players_of_the_game_move(services: Services, game: UUID) -> None:
-    with pytest.raises(Refusal) as refused:
-        post(services, person(services, "Eve"), game, READY)
-    assert refused.value.code == "not-seated"
-
-
-def test_a_repeated_request_gets_the_first_answer_and_moves_once(
-    deployment: SharedStore, services: Services, ada: RegisteredPlayer, game: UUID
-) -> None:
-    first = post(services, ada, game, READY, request=request())
-    again = post(deployment.process(), ada, game, READY, request=request())
-    assert (again.body, again.version, again.replayed) == (first.body, first.version, True)
-    assert types_of(services, game).count("seat_ready") == 1
-
-
 def test_concurrent_duplicates_get_one_answer(
     deployment: SharedStore, services: Services, ada: RegisteredPlayer, game: UUID
 ) -> None:
@@ -230,15 +214,6 @@ def test_a_version_that_never_existed_is_stale(
     with pytest.raises(Refusal) as refused:
         post(services, ada, game, READY, expected=expected)
     assert refused.value.code == "stale-version"
-
-
-def test_after_the_end_no_move_is_accepted(
-    services: Services, ada: RegisteredPlayer, game: UUID
-) -> None:
-    post(services, ada, game, {"type": "forfeit"})
-    with pytest.raises(Refusal) as refused:
-        post(services, ada, game, READY, expected=1)
-    assert refused.value.code == "game-over"
 
 
 def test_a_store_restored_to_an_older_version_overrides_the_cache(
