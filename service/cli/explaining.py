@@ -40,7 +40,7 @@ from service.cli.explained import (
 )
 from service.cli.load_game import Recording, read_recording
 from service.cli.screen import viewer_name
-from service.client.api import Api, NotAnswered, Refused
+from service.client.api import Api, NotAnswered, Refused, TooLong
 from service.domain.view import Viewer
 from service.replay.captions import Wording
 from service.replay.frames import frames_of, past_view
@@ -68,6 +68,10 @@ MAX_HANDS: Final = 5000
 MAX_FOUND: Final = 1000
 MAX_PAGE: Final = 200
 """Decisions of a page of the service."""
+
+
+def _too_large() -> CannotTell:
+    return CannotTell(f"it has more than {MAX_FILE} bytes: use `shithead verify`")
 
 
 @lru_cache(maxsize=2)
@@ -320,15 +324,17 @@ class Explainer:
         where = self._id(game)
         try:
             if where is not None:
-                data = self.api.data(f"/games/{where}/evidence")
+                data = self.api.data(f"/games/{where}/evidence", most=MAX_FILE)
             else:
                 data = contents(self._file(game))
         except Refused as refused:
             raise CannotTell(f"the service refuses: {guarded(refused.text)}") from None
+        except TooLong:
+            raise _too_large() from None
         except (NotAnswered, OSError, NotABundle, RecordError) as error:
             raise CannotTell(guarded(why(error))) from None
         if len(data) > MAX_FILE:
-            raise CannotTell(f"it has more than {MAX_FILE} bytes: use `shithead verify`")
+            raise _too_large()
         return data
 
     def _file(self, name: str) -> Path:
@@ -343,7 +349,7 @@ class Explainer:
         if not exists:
             raise CannotTell("there is no such file in the folder, and it is no id of a game")
         if path.is_file() and path.stat().st_size > MAX_FILE:
-            raise CannotTell(f"it has more than {MAX_FILE} bytes: use `shithead verify`")
+            raise _too_large()
         return path
 
     def _places(self, name: str) -> list[Path]:

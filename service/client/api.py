@@ -17,6 +17,7 @@ from typing import Any, Final, TypeVar
 from urllib.parse import urlsplit
 
 from service.runtime.addresses import is_web_address
+from service.shx.archives import MAX_TOTAL
 
 WAIT: Final = 25  # seconds of a long poll
 TIMEOUT: Final = 40.0  # seconds; longer than any long poll
@@ -36,6 +37,10 @@ Pieces = Generator[Piece, None, bool]
 
 class NotAnswered(Exception):
     """The service cannot be reached, or its response is invalid."""
+
+
+class TooLong(NotAnswered):
+    """The answer is longer than the caller reads."""
 
 
 class _Fault(Exception):
@@ -102,9 +107,14 @@ class Api:
         data = self._send("GET", path, accept=NDJSON)
         return tuple(data.removesuffix(b"\n").split(b"\n")) if data else ()
 
-    def data(self, path: str) -> bytes:
-        """Return the content at a path; raises Refused or NotAnswered."""
-        return self._send("GET", path, accept="*/*")
+    def data(self, path: str, *, most: int = MAX_TOTAL) -> bytes:
+        """
+        Return the content at a path, of at most `most` bytes, by default the size of evidence.
+
+        Of a longer answer nothing is read if it announces its length, else no more than that.
+        Raises Refused, NotAnswered or TooLong.
+        """
+        return self._send("GET", path, accept="*/*", most=most)
 
     def post(self, path: str, body: Any, *, once: bool = False, version: int | None = None) -> Any:
         """
@@ -203,12 +213,14 @@ class Api:
         accept: str = "application/json",
         more: Mapping[str, str] = MappingProxyType({}),
         tries: int | None = None,
+        most: int = MAX_RESPONSE,
     ) -> bytes:
         headers = self._headers(accept) | dict(more)
         content = None
         if body is not None:
             headers["Content-Type"], content = "application/json", json.dumps(body).encode()
-        return self._repeated(self._request(method, path, headers, content), tries or self.attempts)
+        request = self._request(method, path, headers, content)
+        return self._repeated(request, tries or self.attempts, most)
 
     def _headers(self, accept: str) -> dict[str, str]:
         headers = {"Accept": f"{accept}, application/problem+json;q=0.1"}
@@ -223,20 +235,21 @@ class Api:
             f"{self.url}/v1{path}", data=data, headers=headers, method=method
         )
 
-    def _repeated(self, request: urllib.request.Request, tries: int) -> bytes:
-        """Return the answer; the request is sent at most `tries` times."""
+    def _repeated(self, request: urllib.request.Request, tries: int, most: int) -> bytes:
+        """Return the answer to a request that is sent at most `tries` times; raises as `data`."""
         for failed in range(1, tries + 1):
             try:
                 with self._opened(request) as answer:
-                    data = bytes(answer.read(MAX_RESPONSE + 1))
+                    announced = answer.length or 0  # None if the answer does not state it
+                    data = b"" if announced > most else bytes(answer.read(most + 1))
                     waits = "Retry-After" in answer.headers
             except (OSError, http.client.HTTPException) as error:
                 fault = _Fault(NotAnswered(f"{self.url} does not answer: {why_silent(error)}"))
             except _Fault as error:
                 fault = error
             else:
-                if len(data) > MAX_RESPONSE:
-                    raise NotAnswered(f"{self.url} sends more than {MAX_RESPONSE} bytes")
+                if max(announced, len(data)) > most:
+                    raise TooLong(f"{self.url} sends more than {most} bytes")
                 if waits:  # a long poll that found no place to wait
                     time.sleep(_pause(answer.headers))
                 return data

@@ -15,7 +15,7 @@ from service.client.api import WAIT, Api, Refused
 from service.client.local_log import Contradicted, LocalLog, Share
 from service.client.player_files import PlayerFolder, write_private
 from service.client.signing import client_commit, public_text, signed_move
-from service.shx.tlog.notes import NoteVerifier
+from service.shx.tlog.notes import MAX_NOTE, NoteVerifier
 from service.verify.report import Report
 
 OVER: Final = ("ended", "aborted")
@@ -235,7 +235,7 @@ class Hand:
         Raises Contradicted if it does not or the receipt is invalid or names another head,
         Refused or NotAnswered.
         """
-        note = self.player.api.data(f"{self._path}/receipt")
+        note = self.player.api.data(f"{self._path}/receipt", most=MAX_NOTE)
         receipt = self.seen.keep_receipt(note, self._keys)
         data = self.player.api.data(f"{self._path}/evidence?profile=public")
         keys = dict(seat_keys or {})

@@ -31,7 +31,7 @@ from service.client.player_files import PlayerFolder, read_seat_key, read_token,
 from service.client.signing import public_text, signed_key_change
 from service.shx.canonical import RecordError
 from service.shx.keys import followed, read_keys
-from service.shx.tlog.notes import NoteVerifier
+from service.shx.tlog.notes import MAX_NOTE, NoteVerifier
 from service.verify.report import Report
 
 HOME = Path("~/.shithead")
@@ -519,7 +519,9 @@ class Spectator:
         Refused or NotAnswered.
         """
         api = self.player.api
-        receipt = self.seen.keep_receipt(api.data(f"{self._path}/receipt"), self._keys)
+        receipt = self.seen.keep_receipt(
+            api.data(f"{self._path}/receipt", most=MAX_NOTE), self._keys
+        )
         data = api.data(f"{self._path}/evidence?profile=public")
         report = self.seen.verified(data, self._keys, seat_keys or {})
         self.seen.check_receipt(receipt)

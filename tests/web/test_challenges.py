@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from typing import Any
+from uuid import UUID
 
 import pytest
-from playwright.sync_api import expect
+from playwright.sync_api import Route, expect
 
 from tests.client import Client
 from tests.running import Running
@@ -68,3 +69,79 @@ def test_a_challenge_from_the_page_of_ratings_is_declined(visits: Visits, servic
     host.get_by_label("Handle of the player").fill("nobody-here")
     host.get_by_role("button", name="Challenge", exact=True).click()
     expect(host.locator("#fault")).to_contain_text("there is no such other player")
+
+
+def test_a_player_who_comes_back_learns_how_challenges_ended_until_closed(
+    visits: Visits, service: Running
+) -> None:
+    """Nearly two days later; the server deletes a challenge a day after its term."""
+    _, her = player(service, "Ada")
+    ends = {"Bob": "declined", "Cleo": "expired", "Dan": "accepted", "Eve": "withdrawn"}
+    made = [
+        {
+            "id": str(UUID(int=number)),
+            "challenger": {"id": her["id"], "name": "Ada", "handle": None},
+            "player": {"id": str(UUID(int=number)), "name": name, "handle": None},
+            "status": status,
+            "ruleset": "leeds",
+            "visibility": "public",
+            "created_at": "2026-01-01T10:00:00.000Z",
+            "expires_at": "2026-01-02T10:00:00.000Z",
+        }
+        for number, (name, status) in enumerate(ends.items())
+    ]
+    page = visits.page()
+    page.route(
+        "**/v1/challenges",
+        lambda route: route.fulfill(json={"received": [], "sent": made, "next": None}),
+    )
+    visits.open_as(her, "/", page=page)
+    rows = page.locator("#challenges li")
+    expect(rows).to_contain_text(
+        ["Bob declined.", "Cleo did not answer in time.", "Dan accepted your challenge."]
+    )
+    for name in ("Bob", "Cleo"):
+        rows.filter(has_text=name).get_by_role("button", name="Close").click()
+        expect(rows.filter(has_text=name)).to_have_count(0)
+    page.reload()
+    expect(rows).to_have_count(1)
+    opened = f"**/v1/tables/{made[2]['id']}"
+    page.route(opened, lambda route: route.fulfill(json={"id": made[2]["id"], "game": None}))
+    visits.expect("404")
+    rows.get_by_role("button", name="Open").click()
+    page.wait_for_url(f"**/tables/{made[2]['id']}")
+    page.goto("/")
+    expect(page.get_by_role("button", name="Challenge", exact=True)).to_be_enabled()
+    expect(page.locator("#challenges")).to_be_hidden()
+
+
+def test_a_handle_typed_before_the_script_listens_proposes_players(
+    visits: Visits, service: Running
+) -> None:
+    (_, her), (bob, _) = player(service, "Ada"), player(service, "Bob")
+    bob.call("PUT", "/v1/players/me/handle", {"handle": "bob-early"})
+    page = visits.page()
+    visits.open_as(her, "/", page=page)
+    held: list[Route] = []
+    page.route("**/app/lobby.js", lambda route: held.append(route))
+    page.reload(wait_until="commit")
+    page.locator("#challenge-who").evaluate("(field) => { field.value = 'bob-e'; }")
+    page.wait_for_timeout(100)
+    held[0].continue_()
+    expect(page.locator("#challenge-found option")).to_have_attribute("value", "bob-early")
+
+
+def test_what_is_typed_before_a_linked_player_is_known_stays(
+    visits: Visits, service: Running
+) -> None:
+    (_, her), (bob, him) = player(service, "Ada"), player(service, "Bob")
+    bob.call("PUT", "/v1/players/me/handle", {"handle": "bob-linked"})
+    page = visits.page()
+    held: list[Route] = []
+    page.route("**/v1/players?ids=*", lambda route: held.append(route))
+    visits.open_as(her, f"/?challenge={him['id']}", page=page)
+    page.get_by_label("Handle of the player").fill("bob-l")
+    expect(page.locator("#challenge-found option")).to_have_attribute("value", "bob-linked")
+    held[0].continue_()
+    expect(page.get_by_role("button", name="Challenge", exact=True)).to_be_enabled()
+    expect(page.get_by_label("Handle of the player")).to_have_value("bob-l")

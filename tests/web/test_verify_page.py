@@ -309,6 +309,27 @@ def test_a_fetched_game_does_not_replace_a_file_chosen_later(
     expect(page.locator("#save")).to_be_hidden()
 
 
+def test_an_answer_that_is_too_large_is_not_read_to_its_end(visits: Visits) -> None:
+    """Of an announced one nothing is read, of another one no more than the limit."""
+    page = visits.open("/verify")
+    page.evaluate(
+        """() => {
+            const { fetch } = window, block = new Uint8Array(2 ** 24);
+            const pull = (to) => void (window.read += 1, to.enqueue(block));
+            const stream = () => new ReadableStream({ pull }, { highWaterMark: 0 });
+            Object.assign(window, { read: 0, fetch: (url, how) => url.includes("/evidence")
+                ? Promise.resolve(new Response(stream(), window.how)) : fetch(url, how) });
+        }"""
+    )
+    page.locator("#game").fill(GAME)
+    for headers, read in (({"Content-Length": str(2**28)}, 0), ({}, 9)):
+        page.evaluate("(headers) => { window.how = { headers }; }", headers)
+        page.get_by_role("button", name="Fetch and check").click()
+        page.wait_for_function("(read) => window.read === read", arg=read)
+        expect(page.locator("#verdict")).to_contain_text("larger than any evidence of a game")
+        page.locator("#verdict").evaluate("(verdict) => verdict.replaceChildren()")
+
+
 def wrong_turn(forgery: Forgery) -> int:
     seq = forgery.find("cards_played", lambda event: event["data"]["turn"] is not None)
     forgery.data(seq)["turn"] = forgery.data(seq)["seat"]

@@ -101,6 +101,33 @@ def test_a_problem_is_raised_at_once(serve: Callable[[Script], Server]) -> None:
     assert len(server.headers) == 2
 
 
+@pytest.mark.parametrize("announced", [True, False])
+def test_of_an_answer_that_is_too_long_no_more_than_the_limit_is_read(
+    serve: Callable[[Script], Server], *, announced: bool
+) -> None:
+    """It would go on for ever; one that announces its length is given up before its first byte."""
+    hung_up = threading.Event()
+
+    def script(handler: BaseHTTPRequestHandler, _number: int) -> None:
+        handler.send_response(200)
+        if announced:
+            handler.send_header("Content-Length", str(1 << 40))
+        handler.end_headers()
+        try:
+            while not announced:
+                handler.wfile.write(bytes(1 << 16))
+            handler.connection.recv(1)
+        except OSError:
+            pass  # the answer was too long
+        hung_up.set()
+
+    server = serve(script)
+    with pytest.raises(NotAnswered, match="more than 100000 bytes"):
+        server.api.data("/games/1/evidence", most=100_000)
+    assert hung_up.wait(10)
+    assert len(server.headers) == 1, "it is not asked again"
+
+
 def test_a_busy_service_is_asked_again(serve: Callable[[Script], Server]) -> None:
     def script(handler: BaseHTTPRequestHandler, number: int) -> None:
         if number == 1:

@@ -1,7 +1,6 @@
 /** Challenges in the lobby: the form, and those without an answer. */
 
 import { get, identity, newest, post } from "./api.js";
-import { now } from "./clock.js";
 import { block } from "./company.js";
 import { find, h, replace } from "./dom.js";
 import { t } from "./i18n.js";
@@ -10,10 +9,11 @@ import { entropyMode } from "./record.js";
 import { row } from "./rows.js";
 import { clockOf } from "./seek.js";
 import { seatKey } from "./signing.js";
+import { readJson, write } from "./storage.js";
 
 const PATH = "/v1/challenges";
 const SEARCH_AFTER = 250; // milliseconds without a key
-const REFUSAL_SHOWN = 3_600_000; // milliseconds after a challenge for which a refusal is shown
+const SEEN = "shithead.challenges"; // answers to own challenges that the reader has seen, by id
 
 /** @typedef {Api["Challenge"]} Challenge */
 
@@ -35,6 +35,18 @@ async function accept(id) {
   go(await post(`${PATH}/${id}/accept`, { entropy: entropyMode(), ...(await seatKey()) }));
 }
 
+/** The text of an own challenge by its state; of a withdrawn one there is nothing to learn. @type {Record<string, string | undefined>} */
+const SENT = { open: "challenge.sent", accepted: "challenge.accepted", declined: "invite.declined", expired: "challenge.expired" };
+
+/** The own challenges whose end the reader has seen. @returns {string[]} */
+const seen = () => readJson(SEEN) ?? [];
+
+/** Show an answer no more, nor those that the server has deleted. @param {Challenge[]} sent @param {string} id */
+const see = (sent, id) => write(SEEN, JSON.stringify([id, ...seen().filter((one) => sent.some((other) => other.id === one))]));
+
+/** @param {string} id */
+const goTo = async (id) => go(await get(`/v1/tables/${id}`));
+
 /** @param {string} id */
 const end = (id) => post(`${PATH}/${id}`, undefined, { method: "DELETE" });
 
@@ -54,7 +66,10 @@ export async function showChallenges(attempt, nameOf, nameRulesets) {
   const accepted = sent.find((one) => one.status === "accepted" && open.has(one.id));
   open.clear();
   for (const { id, status } of sent) if (status === "open") open.add(id);
-  if (accepted) return go(await get(`/v1/tables/${accepted.id}`));
+  if (accepted) {
+    see(sent, accepted.id);
+    return goTo(accepted.id);
+  }
   const again = () => showChallenges(attempt, nameOf, nameRulesets);
   const button = (/** @type {string} */ key, /** @type {Challenge} */ { id }, /** @type {() => Promise<unknown>} */ work, main = false) =>
     h("button", { class: main ? "main" : "", "data-key": `${key} ${id}`, onclick: (/** @type {Event} */ event) => attempt(event, async () => {
@@ -63,14 +78,17 @@ export async function showChallenges(attempt, nameOf, nameRulesets) {
     }) }, [t(key)]);
   const asked = (/** @type {Challenge} */ one, /** @type {string} */ title, /** @type {HTMLElement[]} */ ...buttons) =>
     row({ title, detail: nameOf(one.ruleset), isPressable: false }, ...buttons);
-  const isNews = (/** @type {Challenge} */ { status, created_at }) => status === "declined" && now() - Date.parse(created_at) < REFUSAL_SHOWN;
+  const saw = (/** @type {Challenge} */ one) => async () => see(sent, one.id);
+  const answered = (/** @type {Challenge} */ one) =>
+    one.status === "open" ? button("invite.withdraw", one, () => end(one.id))
+    : one.status === "accepted" ? button("own.wait", one, () => saw(one)().then(() => goTo(one.id)), true)
+    : button("close", one, saw(one));
   const rows = [
     ...received.map((one) => asked(one, t("challenge.by", { name: called(one.challenger) }),
       button("challenge.accept", one, () => accept(one.id), true),
       button("invite.decline", one, () => end(one.id)),
       button("block.short", one, () => block({ id: one.challenger.id, name: one.challenger.name ?? "–" })))),
-    ...sent.filter((one) => one.status === "open").map((one) => asked(one, t("challenge.sent", { name: called(one.player) }), button("invite.withdraw", one, () => end(one.id)))),
-    ...sent.filter(isNews).map((one) => asked(one, t("invite.declined", { name: called(one.player) }))),
+    ...sent.filter(({ id, status }) => SENT[status] && !seen().includes(id)).map((one) => asked(one, t(SENT[one.status] ?? "", { name: called(one.player) }), answered(one))),
   ];
   find("#challenges").hidden = !rows.length;
   replace(find("#challenge-list"), h("ul", { class: "rows" }, rows));
@@ -85,20 +103,10 @@ export async function offerChallenge(attempt, show) {
   const who = /** @type {HTMLInputElement} */ (find("#challenge-who"));
   /** The player whom a link chose, who may have no handle. */
   let chosen = { text: "", id: "" };
-  const asked = new URLSearchParams(location.search).get("challenge");
-  if (asked) {
-    const [one] = (await get(`/v1/players?ids=${encodeURIComponent(asked)}`).catch(() => ({ items: [] }))).items;
-    if (one?.name) {
-      chosen = { text: one.handle ?? one.name, id: one.id };
-      who.value = chosen.text;
-      who.scrollIntoView({ block: "center" });
-      who.focus();
-    }
-  }
   const typed = () => who.value.trim().toLowerCase().replace(/^@/, "");
   const isNewest = newest();
   let due = 0;
-  who.addEventListener("input", () => {
+  const propose = () => {
     clearTimeout(due);
     due = setTimeout(async () => {
       const still = isNewest();
@@ -106,7 +114,9 @@ export async function offerChallenge(attempt, show) {
       const found = /^[a-z](-?[a-z0-9])+-?$/.test(prefix) && identity() ? (await get(`/v1/handles?prefix=${encodeURIComponent(prefix)}`).catch(() => ({ items: [] }))).items : [];
       if (still()) replace(find("#challenge-found"), ...found.map((/** @type {Api["Person"]} */ one) => h("option", { value: one.handle ?? "", label: one.name ?? "" })));
     }, SEARCH_AFTER);
-  });
+  };
+  who.addEventListener("input", propose);
+  if (who.value) propose(); // typed before this script listened
   const button = find("#challenge-do");
   who.addEventListener("keydown", (event) => {
     if (event.key === "Enter") button.click();
@@ -129,4 +139,14 @@ export async function offerChallenge(attempt, show) {
       find("#challenges").scrollIntoView({ block: "nearest" });
     });
   });
+  const asked = new URLSearchParams(location.search).get("challenge");
+  if (asked) {
+    const [one] = (await get(`/v1/players?ids=${encodeURIComponent(asked)}`).catch(() => ({ items: [] }))).items;
+    if (one?.name && !who.value) {
+      chosen = { text: one.handle ?? one.name, id: one.id };
+      who.value = chosen.text;
+      who.scrollIntoView({ block: "center" });
+      who.focus();
+    }
+  }
 }

@@ -64,13 +64,11 @@ showAccount();
 const { items } = await get("/v1/rulesets?limit=200");
 const select = /** @type {HTMLSelectElement} */ (find("#ruleset"));
 const playable = items.filter((one) => one.ruleset_hash !== null);
-select.append(...playable.map((one) => h("option", { value: one.id, lang: "en" }, [one.name])));
 const asked = new URLSearchParams(location.search).get("ruleset");
-if (asked && playable.some((one) => one.id === asked)) select.value = asked;
-else {
-  const newest = (await get("/v1/games?limit=1")).items[0]?.ruleset.id; // one that is played here
-  select.value = [newest, "leeds"].find((id) => playable.some((one) => one.id === id)) ?? select.value;
-}
+const isPlayable = (/** @type {string | null | undefined} */ id) => playable.some((one) => one.id === id);
+const newest = isPlayable(asked) ? null : (await get("/v1/games?limit=1")).items[0]?.ruleset.id; // one that is played here
+const first = [asked, newest, "leeds"].find(isPlayable);
+select.append(...playable.map((one) => h("option", { value: one.id, lang: "en", selected: one.id === first || null }, [one.name])));
 select.addEventListener("change", () => {
   history.replaceState(null, "", `?ruleset=${encodeURIComponent(select.value)}`);
   void show(select.value);

@@ -15,9 +15,24 @@ const BLOCK = 512; // bytes of a header of a tar file, and the unit of its conte
 const EVIDENCE = /\.(?:shx|jsonl|ndjson|zip|tar)$/i; // in a folder; files of other names are left out there
 const BESIDE = /(?:^|\/)index\.ndjson$/; // of a dump of a month
 
+const tooLarge = () => new NotABundle("big", { n: MAX_BYTES / 2 ** 20 });
+
+/** Return the body of an answer; reads none if it is announced as too large, else no more than the limit. @param {Response} answer @returns {Promise<Blob>} throws NotABundle */
+export async function blobOf(answer) {
+  let left = MAX_BYTES;
+  const parts = [];
+  if (Number(answer.headers.get("Content-Length")) > left) throw tooLarge();
+  const reader = /** @type {ReadableStream<Uint8Array>} */ (answer.body).getReader();
+  for (let part = await reader.read(); !part.done; part = await reader.read()) {
+    parts.push(part.value);
+    if ((left -= part.value.length) < 0) throw void reader.cancel() ?? tooLarge();
+  }
+  return new Blob(parts);
+}
+
 /** Return the bytes of a file. @param {Blob} file @returns {Promise<Uint8Array>} throws NotABundle if it is too large, a folder, or cannot be read */
 export async function bytesOf(file) {
-  if (file.size > MAX_BYTES) throw new NotABundle("big", { n: MAX_BYTES / 2 ** 20 });
+  if (file.size > MAX_BYTES) throw tooLarge();
   try {
     return new Uint8Array(await file.arrayBuffer());
   } catch {

@@ -14,7 +14,7 @@ import { begun, seatWords, start, t } from "./i18n.js";
 import { offerMenu } from "./menu.js";
 import { showAccount } from "./player.js";
 import { receiptsOf, storedKeys } from "./receipts.js";
-import { bytesOf, sourceOf, sourcesIn } from "./sources.js";
+import { blobOf, bytesOf, sourceOf, sourcesIn } from "./sources.js";
 import { setTitle } from "./title.js";
 import { checkMany, closeMany } from "./verify_many.js";
 
@@ -339,9 +339,10 @@ async function fetchGame(address) {
   const name = `${id}.shx`;
   find("#name").textContent = name; // it may take two lines
   const answer = await request("/evidence").catch(() => null);
-  const file = answer?.ok ? await answer.blob() : null;
+  const file = answer?.ok ? await blobOf(answer).catch((error) => error) : null;
   if (own !== run) return;
-  if (!answer) return refuse({ code: "page.no_server" });
+  if (file instanceof NotABundle) return refuse(file);
+  if (!answer || file instanceof Error) return refuse({ code: "page.no_server" });
   if (!file) return refuse({ code: answer.status === 404 ? "page.no_game" : "page.no_evidence", values: { status: answer.status } });
   const view = await request("").catch(() => null);
   if (view?.ok) seated.set(id, (await view.json()).seats);
