@@ -16,7 +16,6 @@ from playwright.sync_api import (
     ConsoleMessage,
     Page,
     Request,
-    Response,
     WebError,
 )
 
@@ -207,8 +206,8 @@ class Visits:
     The pages that one test opens, and their faults.
 
     A fault is an error on a page's console, an exception in a script, a request without an
-    answer, or an answer with a status of 400 or more. A test that provokes faults names them
-    with `expect`.
+    answer, or an answer with a status of 400 or more, which is an error on the console too. A test
+    that provokes faults names them with `expect`.
     """
 
     pool: PagePool
@@ -315,7 +314,6 @@ class Visits:
             "console": self._console,
             "weberror": self._thrown,
             "requestfailed": self._failed,
-            "response": self._answered,
         }
 
     def _thrown(self, error: WebError) -> None:
@@ -333,10 +331,3 @@ class Visits:
         if "net::ERR_ABORTED" in reason:
             return  # the page itself gave it up: left, or cancelled a stream
         self.faults.append(f"no answer: {request.method} {request.url} ({reason})")
-
-    def _answered(self, response: Response) -> None:
-        if response.status >= 400:
-            request = response.request
-            if response.status == 404 and PRIVATE_PAGE.search(request.url):
-                return
-            self.faults.append(f"status {response.status}: {request.method} {request.url}")

@@ -90,7 +90,7 @@ def test_a_public_hand_is_replayed_in_a_frame_of_another_site(
         visits.expect("CORS policy|Failed to load|no answer|Failed to fetch")
         for path in (f"/v1/games/{game}/moves", "/v1/players", "/v1/tables"):
             assert frame.evaluate(FORBIDDEN, visits.address + path) == "refused"
-        visits.expect("status 40[14]")
+        visits.expect("status of 40[14]")
         # What is public can be read from everywhere; the frame has no token, so nothing else.
         public = {"/v1/games": 200, "/v1/players/me": 401}
         for path, status in public.items():

@@ -114,7 +114,7 @@ def test_a_browser_is_named_what_it_lacks(visits: Visits) -> None:
 
 def test_an_error_that_no_script_handles_is_shown(visits: Visits) -> None:
     """The page would stand still without a word."""
-    visits.expect("exception|status 500|Failed to load")
+    visits.expect("exception|status of 500|Failed to load")
     page = visits.page()
     page.route("**/v1/bots", lambda route: route.fulfill(status=200, json={"items": []}))
     page.goto("/")

@@ -70,7 +70,7 @@ def restorable(databases: Databases, server_folder: Path, tmp_path: Path) -> Ite
 def browsers(page_pool: PagePool, restorable: Restorable) -> Iterator[Visits]:
     """Return the browsers of its players."""
     opened = Visits(pool=page_pool, address=f"http://127.0.0.1:{restorable.service.port}")
-    opened.expect("no answer|Failed to load|status 503|status of 503")  # while it is down
+    opened.expect("no answer|Failed to load|status of 503")  # while it is down
     opened.expect("409.*(stream|receipts)")  # the page has seen more, or no restore is declared
     yield opened
     opened.close()

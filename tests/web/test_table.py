@@ -235,7 +235,6 @@ def test_the_rows_of_a_hand_have_similar_lengths() -> None:
     assert single["row"] == 60
 
 
-@pytest.mark.smoke
 def test_a_visitor_chooses_a_name_before_registration(visits: Visits) -> None:
     page = visits.open("/")
     page.get_by_role("button", name=GUEST).click()
