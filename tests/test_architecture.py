@@ -408,7 +408,11 @@ def test_a_refusal_has_a_code_instead_of_words() -> None:
 
 
 def test_dataclasses_are_frozen_slotted_and_made_by_keywords_unless_their_use_forbids_it() -> None:
-    """One is changed only if a field is assigned; a cached property has no place in slots."""
+    """
+    One is changed only if a field is assigned; a cached property has no place in slots.
+
+    Structs of msgspec, which always have slots, are held to the same.
+    """
     everywhere = [_used_by(path) for path in modules().values()]
     found = {}
     for path in modules().values():
@@ -432,9 +436,11 @@ def test_dataclasses_are_frozen_slotted_and_made_by_keywords_unless_their_use_fo
 
 
 def _options_of(node: ast.ClassDef) -> set[str]:
-    """Return the options with which a class is a dataclass; nothing if it is none."""
+    """Return the options with which a class is a dataclass or a Struct; nothing if it is none."""
     made = (ast.unparse(one).partition("(") for one in node.decorator_list)
     words = next((options for name, _, options in made if name == "dataclass"), "")
+    if any(ast.unparse(base) == "Struct" for base in node.bases):
+        words = ", ".join([*map(ast.unparse, node.keywords), "slots=True"])
     return set(re.findall(r"(\w+)=True", words))
 
 

@@ -398,7 +398,12 @@ def _free_port(host: str, port: int, names: str = "--port or --host") -> int:
 
 
 def _reachable(host: str) -> str:
-    """Return the address of `host` for a client on this machine."""
+    """
+    Return the address of `host` for a client on this machine.
+
+    >>> [_reachable(host) for host in ("0.0.0.0", "::", "fd00::1", "here.example")]
+    ['127.0.0.1', '[::1]', '[fd00::1]', 'here.example']
+    """
     local = {"0.0.0.0": "127.0.0.1", "::": "[::1]"}.get(host, host)  # noqa: S104 - compared only
     return f"[{local}]" if ":" in local and not local.startswith("[") else local
 

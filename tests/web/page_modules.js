@@ -14,6 +14,8 @@ const moves = await import(new URL("../../service/api/static/app/moves.js", impo
 
 const own = await import(new URL("../../service/api/static/app/own.js", import.meta.url).href);
 
+const { sorted } = await import(new URL("../../service/api/static/app/cards.js", import.meta.url).href);
+
 const { story } = await import(new URL("../../service/api/static/app/story.js", import.meta.url).href);
 
 /** Whether a page is behind before, while and after it shows its only event. */
@@ -29,7 +31,36 @@ async function behind() {
   return [before, meanwhile, events.isBehind()];
 }
 
-const { view, choices, rows, turned = [], presses = [], made = [], staged = [] } = JSON.parse(readFileSync(0, "utf8"));
+/** @typedef {[number, string, string, string, Record<string, unknown>]} Step the time, the state that is shown, the type and place of an event, and more of it */
+
+/** Whether each of some presses is swallowed. @param {Step[]} steps @returns {Promise<boolean[]>} */
+async function swallowed(steps) {
+  /** @type {Record<string, (event: unknown) => void>} */ const handlers = {};
+  let [now, state] = [0, ""];
+  class Place {
+    constructor(/** @type {string} */ names) {
+      this.names = names.split(" ");
+    }
+    closest(/** @type {string} */ selectors) {
+      return selectors.split(", ").some((one) => this.names.includes(one)) ? this : null;
+    }
+  }
+  const body = {};
+  Object.assign(globalThis, { Element: Place, document: { body }, addEventListener: (/** @type {string} */ type, /** @type {() => void} */ does) => void (handlers[type] = does) });
+  Object.defineProperty(globalThis, "performance", { value: { now: () => now } });
+  const { guardPresses } = await import(new URL("../../service/api/static/app/presses.js", import.meta.url).href);
+  guardPresses(() => state);
+  return steps.map(([at, shown, type, place, more]) => {
+    [now, state] = [at, shown];
+    let is = false;
+    const target = place ? new Place(place) : body;
+    const stop = { preventDefault: () => {}, stopImmediatePropagation: () => void (is = true) };
+    handlers[type]({ x: 0, y: 0, key: "", detail: 1, buttons: 0, repeat: false, target, ...stop, ...more });
+    return is;
+  });
+}
+
+const { view, choices, rows, turned = [], presses = [], made = [], staged = [], hands = [], pressed = [] } = JSON.parse(readFileSync(0, "utf8"));
 const answer = {
   leading: [...moves.leading(view)].sort(),
   dependent: moves.dependent(view),
@@ -43,7 +74,9 @@ const answer = {
   presses: presses.map((/** @type {[string[], string[]]} */ [chosen, pressed]) => moves.chosenAfter(view, chosen, pressed)),
   made: made.map((/** @type {string[]} */ cards) => own.chosenMove(/** @type {any} */ ({ view, choice: { ...own.noChoice(), cards } }))),
   staged: staged.map((/** @type {[string[][], string, number | null, string[][]]} */ words) => moves.stagedAfter(...words)),
+  sorted: hands.map((/** @type {[string[], string[]]} */ [cards, order]) => sorted(cards, order)),
   behind: await behind(),
   rows: rows.map((/** @type {[number, number, number]} */ [count, width, card]) => moves.rowsOf(count, width, card)),
+  swallowed: await swallowed(pressed),
 };
 process.stdout.write(JSON.stringify(answer));

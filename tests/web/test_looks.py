@@ -248,8 +248,11 @@ def test_a_card_shows_as_many_pips_as_its_rank_and_each_card_its_own_drawing(
 def test_the_lobby_shows_a_running_table_and_who_was_the_shithead(visits: Visits) -> None:
     host, over = hand_of(visits, "lowest")
     host.post(f"/v1/games/{over}/moves", {"type": "forfeit"})
+    for _ in range(6):
+        hand_of(visits, "lowest")
     _, running = hand_of(visits, "lowest", "greedy", "lowest")
     page = visits.open("/", size="phone")
+    expect(page.locator("#playing li")).to_have_count(6)
     table = page.locator("#running")
     expect(table.locator(".faces .avatar")).to_have_count(4)
     below = "one => one.scrollHeight - one.clientHeight"

@@ -686,9 +686,12 @@ def test_the_scrubber_is_in_the_plot_which_has_a_text(visits: Visits, service: R
 
 
 @pytest.mark.parametrize("name", ["reverse-second-hand", "leeds-seven-seats-two-decks"])
-def test_the_plot_in_words_counts_for_each_seat(visits: Visits, name: str) -> None:
+def test_the_plot_in_words_counts_for_each_seat(
+    visits: Visits, service: Running, name: str
+) -> None:
     """Another seat than the one that turned a card can take the pile, and there may be none."""
     hand = sample(name)
+    frames = api(service, f"/v1/games/{hand.game}/replay?as=public")["items"]
     log = [json.loads(line) for line in hand.lines]
     page = opened(visits, hand.game)
     page.get_by_text("The plot in words").click()
@@ -696,6 +699,8 @@ def test_the_plot_in_words_counts_for_each_seat(visits: Visits, name: str) -> No
     expect(rows).to_have_count(len(log[0]["data"]["seats"]))
     for seat in range(rows.count()):
         cells = rows.nth(seat).locator("td").all_inner_texts()
+        held = [frame["view"]["seats"][seat]["hand"]["count"] for frame in frames]
+        assert cells[0] == f"{max(held)}, at event {held.index(max(held))}"
         ends = {"pile_picked_up": "taker", "blind_failed": "taker", "stock_failed": "taker"}
         for kinds, text in (({"pile_burned": "seat"}, cells[1]), (ends, cells[2])):
             found = [
@@ -845,6 +850,13 @@ def test_the_replay_is_in_the_language_of_the_reader(visits: Visits) -> None:
     expect(page.get_by_role("button", name="Beslutet")).to_be_visible()
     expect(page.locator("#rows")).to_contain_text("spelade")
     assert page.locator("html").get_attribute("lang") == "sv"
+    texts = "performance.getEntriesByType('resource').map((one) => one.name)"
+    loaded = {one for one in page.evaluate(texts) if "/strings/" in one}
+    early = page.locator("link[rel=preload][as=fetch]").evaluate_all(
+        "(all) => all.map((a) => a.href)"
+    )
+    assert set(early) == loaded, "texts are requested before the modules that read them"
+    assert len(loaded) > 1
 
 
 @pytest.fixture(scope="module")

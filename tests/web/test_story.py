@@ -751,6 +751,52 @@ def test_what_a_seat_did_last_is_complete(visits: Visits) -> None:
     assert found["evening"] == ["", "5 hands at this table. In the bag: Bob 3× and Ada 1×."]
 
 
+TURN_OVER = """async () => {
+    const script = document.querySelector("script[type=module]").src;
+    const { stage } = await import(script.replace("table.js", "stage.js"));
+    const slot = document.querySelector("#cards [data-own]");
+    slot.dataset.own = "slot 0";
+    const places = { slot, stock: document.querySelector("[data-stock] .card") };
+    const middle = (one) => {
+        const { x, y, width, height } = one.getBoundingClientRect();
+        return [x + width / 2, y + height / 2];
+    };
+    const seen = (cards, down, pile) => {
+        const own = { seat: 0, kind: "human", hand: { cards }, up: [[]], down: [down], out: null };
+        return { as: 0, status: "playing", turn: 0, direction: 1, pile, seats: [own] };
+    };
+    const was = seen([], "##", ["9c"]);
+    const turned = async (type, more, view) => {
+        const data = { seat: 0, taker: 0, count: 2, turn: 0, direction: 1, ...more };
+        const end = new AbortController();
+        const how = { tempo: 1, signal: end.signal, show: () => {} };
+        const run = stage({ event: { seq: 9, by: 0, type, data }, view }, was, 0, how);
+        const face = document.querySelector("#flights .turned");
+        const [x, y] = middle(face);
+        const far = (name) => Math.hypot(middle(places[name])[0] - x, middle(places[name])[1] - y);
+        const place = Object.keys(places).sort((a, b) => far(a) - far(b))[0];
+        end.abort();
+        await run.catch(() => {});
+        return [face.dataset.card ?? null, place];
+    };
+    const failed = seen(["4s", "9c"], null, []);
+    const played = { cards: ["Kh"], zone: "down", slot: 0 };
+    return [
+        await turned("blind_failed", { slot: 0, opening: null }, failed),
+        await turned("blind_failed", { slot: 0, opening: { card: "5d" } }, failed),
+        await turned("cards_played", played, seen([], null, ["9c", "Kh"])),
+        await turned("cards_played", { cards: ["Kh"], zone: "stock" }, was),
+    ];
+}"""
+"""Returns the face of each card that is turned over, and what it lies on."""
+
+
+def test_a_card_is_turned_over_where_it_lay(visits: Visits) -> None:
+    """The player of a hidden card that did not fit sees which it was."""
+    found = seated(visits).evaluate(TURN_OVER)
+    assert found == [["4s", "slot"], ["5d", "slot"], ["Kh", "slot"], ["Kh", "stock"]]
+
+
 LOG = """async () => {
     const script = document.querySelector("script[type=module]").src;
     const { logRows } = await import(script.replace("table.js", "turns.js"));

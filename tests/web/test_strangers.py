@@ -73,6 +73,7 @@ def test_a_seeker_asks_for_players_who_stay_and_is_counted_alone_until_one_comes
     """A newcomer's seek agrees in all but that; the lobby of a third one shows the condition."""
     (ada, her), (bob, _) = player(service, "Ada"), player(service, "Bob")
     page = visits.open_as(her, "/", "phone")
+    expect(page.locator("#seek-seats option")).to_have_count(6)  # two or three, and 2 to 6
     page.locator("#seek-seats").select_option("2")
     page.get_by_label("Only with players who stay").check()
     page.get_by_role("button", name="Find players").click()

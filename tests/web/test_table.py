@@ -157,6 +157,47 @@ def test_a_press_adds_removes_or_begins_anew() -> None:
     assert answer["presses"] == [["4s", "4c"], ["4c"], ["9h"], ["Kd", "Kc"]]
 
 
+def step(kind: str, at: int, *, shown: str = "new", place: str = "#felt", **more: object) -> Any:
+    """Return an event for `swallowed` of page_modules.js."""
+    return at, shown, kind, place, more
+
+
+def test_a_press_counts_for_the_state_in_which_its_series_began() -> None:
+    """A series ends after 0.7 s, and if the pointer moves 12 pixels; the menus are not guarded."""
+    down, click, move, key, up = (
+        partial(step, kind) for kind in ("pointerdown", "click", "pointermove", "keydown", "keyup")
+    )
+    pressed, typed = down(0, shown="old"), key(0, shown="old", key="1")
+    cases = (
+        (True, [pressed, click(50)]),
+        (True, [pressed, click(50, place="")]),
+        (False, [pressed, click(50, shown="old")]),
+        (False, [pressed, click(50, place="#bar")]),
+        (False, [pressed, click(50, place="#felt .more")]),
+        (False, [pressed, click(50, detail=0)]),
+        (True, [pressed, down(699, x=8, y=8), click(700)]),
+        (False, [pressed, down(699, x=12), click(700)]),
+        (False, [pressed, down(699, y=12), click(700)]),
+        (False, [pressed, down(700), click(701)]),
+        (False, [pressed, move(1, x=12), down(2), click(3)]),
+        (True, [pressed, move(1, x=12, buttons=1), down(2), click(3)]),
+        (True, [typed, key(699, key="1")]),
+        (False, [typed, key(700, key="1")]),
+        (True, [typed, key(9000, key="1", repeat=True)]),
+        (False, [typed, key(1, key="2")]),
+        (True, [typed, key(1, key="1"), up(2)]),
+        (False, [typed, key(1, key="1"), key(2, key="Tab"), up(3)]),
+    )
+    steps = [
+        (10_000 * n + at, f"{shown} {n}", *more)
+        for n, (_, case) in enumerate(cases)
+        for at, shown, *more in case
+    ]
+    found = iter(in_node(view=seated_with([]), choices=[], rows=[], pressed=steps)["swallowed"])
+    for is_swallowed, case in cases:
+        assert [next(found) for _ in case][-1] is is_swallowed, case
+
+
 def test_all_cards_of_a_rank_with_many_cards_can_be_played() -> None:
     """Of more than six cards the server lists one set of each size."""
     fours = ["4s", "4c", "4d", "4h", "4s/2", "4c/2", "4d/2"]
@@ -198,6 +239,15 @@ def test_a_card_is_laid_on_the_next_free_slot_or_on_one_of_its_rank() -> None:
         [["4s"], ["9c", "9d"], ["Kd"]],
         [[], [], ["4s"]],
     ]
+
+
+def test_a_hand_is_sorted_by_the_ranks_of_its_ruleset_then_by_suit() -> None:
+    """Jokers, which have no place in the order, lie last."""
+    cards = ["X1", "Ks", "2h", "Kc", "3d", "Kc/2", "2c", "Kd"]
+    hands = [[cards, list("23K")], [cards, list("3K2")]]
+    found = in_node(view=seated_with([]), choices=[], rows=[], hands=hands)["sorted"]
+    assert found[0] == ["2c", "2h", "3d", "Kc", "Kc/2", "Kd", "Ks", "X1"]
+    assert found[1] == ["3d", "Kc", "Kc/2", "Kd", "Ks", "2c", "2h", "X1"]
 
 
 def test_a_player_reads_which_face_down_card_did_not_fit() -> None:
@@ -799,7 +849,8 @@ def test_moves_are_made_with_the_keyboard_alone(visits: Visits) -> None:
         expect(page.locator("#log li").first).not_to_have_attribute("value", before or "")
         kept = "document.querySelector('#own').contains(document.activeElement)"
         assert page.evaluate(kept), "the focus goes on to a card when the played one is gone"
-    assert page.locator("#live-region p").count() > 0
+    announced = page.locator("#live-region")
+    expect(announced).to_contain_text(re.compile("You (played|picked up)"))
 
 
 def exchange_with_keys(page: Page) -> None:

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
 import pytest
 
 from service.cli.narration import People
-from service.cli.play import closing_lines
+from service.cli.play import closing_lines, print_report
 from service.replay.sentences import Sentence
 from service.verify.clauses import MAX_WORDS
 from tests.tamper import report_on, sample
@@ -63,3 +66,14 @@ def test_a_failure_begins_with_what_was_changed() -> None:
         "What would prove more",
     ]
     assert any(line.startswith(("custody fails: ", "legality fails: ")) for line in lines[3:])
+
+
+def test_the_folder_and_the_command_of_the_replay_are_named_before_the_result(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    hand: Any = SimpleNamespace(folder=Path("saved here"), bundle=Path("saved here/game.shx"))
+    assert print_report(hand, REPORT, TABLE)
+    *_, folder, command, last = capsys.readouterr().out.splitlines()
+    assert folder == "saved in saved here"
+    assert command == "to replay it: shithead replay 'saved here/game.shx'"
+    assert last == closing_lines(REPORT, TABLE, str(hand.bundle))[-1]

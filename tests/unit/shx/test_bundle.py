@@ -333,6 +333,8 @@ def test_cut_archives_are_refused_and_changed_headers_never_change_the_content()
         broken[at] ^= 0xFF
         with suppress(NotABundle):
             assert read_bundle(bytes(broken)) == content
+    for at in (0, directory, len(good) - 22):  # each record begins with its signature
+        refused(good[:at] + b"PX" + good[at + 2 :], "differ|damaged|not a ZIP")
 
 
 def test_too_many_entries_and_too_many_bytes_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
