@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import http.client
 import json
 import os
 import re
@@ -10,6 +11,7 @@ import socket
 import subprocess
 import sys
 import time
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -21,7 +23,6 @@ from service.local.programs import environment_of, program_of, shared_metrics
 from service.local.programs import programs as all_programs
 from service.runtime.config import Settings
 from service.runtime.heartbeat import ROUNDS
-from tests.integration.test_metrics_address import answer
 from tests.running import free_port, running, wait_for
 
 pytestmark = [
@@ -31,6 +32,14 @@ pytestmark = [
 ]
 
 SECONDS = 5.0
+
+
+def answer(port: int, path: str) -> tuple[int, str]:
+    """Send a request on a new connection, which any process may accept."""
+    with closing(http.client.HTTPConnection("127.0.0.1", port, timeout=20)) as line:
+        line.request("GET", path)
+        response = line.getresponse()
+        return response.status, response.read().decode()
 
 
 def test_a_hung_api_process_is_replaced_and_counted(

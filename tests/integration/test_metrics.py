@@ -22,10 +22,12 @@ JOBS.labels("waits").inc()
 SWEEPER_LAG.set(1.5)
 """
 
-PRINT_ALL = """
+PRINT = """
 import prometheus_client
-from service.api.observability import _registry
+from service.api.observability import _public_metrics, _registry
 print(prometheus_client.generate_latest(_registry()).decode())
+print("PUBLIC")
+print(_public_metrics().get_data(as_text=True))
 """
 
 
@@ -43,38 +45,24 @@ def run(program: str, shared: dict[str, str]) -> str:
 
 
 @pytest.mark.heavy
-def test_metrics_of_all_processes_are_summed(tmp_path: Path) -> None:
+def test_metrics_of_all_processes_are_summed_until_the_next_start(tmp_path: Path) -> None:
+    """The processes have ended. The public address has their gauges, and no counter."""
     shared = shared_metrics(tmp_path, memory=tmp_path)
     for _ in range(2):
         run(COUNT, shared)
-    lines = run(PRINT_ALL, shared).splitlines()
+    own, _, public = run(PRINT, shared).partition("PUBLIC")
+    lines = own.splitlines()
     assert 'shithead_moves_total{by="player"} 4.0' in lines
     assert 'shithead_moves_total{by="server"} 6.0' in lines
     assert 'shithead_conflicts_total{by="player"} 2.0' in lines
     assert 'shithead_due_moves_total{kind="bot"} 6.0' in lines
     assert 'shithead_turn_jobs_total{outcome="waits"} 2.0' in lines
     assert "shithead_sweeper_lag_seconds 1.5" in lines
-
-
-PRINT_PUBLIC = """
-from service.api.observability import _public_metrics
-print(_public_metrics().get_data(as_text=True))
-"""
-
-
-@pytest.mark.heavy
-def test_the_public_address_has_the_gauges_of_all_processes_and_no_counter(tmp_path: Path) -> None:
-    shared = shared_metrics(tmp_path, memory=tmp_path)
-    run(COUNT, shared)
-    lines = run(PRINT_PUBLIC, shared).splitlines()
+    lines = public.splitlines()
     assert "shithead_sweeper_lag_seconds 1.5" in lines
     assert any(line.startswith("shithead_build_info{version=") for line in lines)
     assert any(line.startswith("process_start_time_seconds ") for line in lines)
     assert not [line for line in lines if "_total" in line or "shithead_moves" in line]
-
-
-def test_metrics_start_at_zero_with_each_start(tmp_path: Path) -> None:
-    run(COUNT, shared_metrics(tmp_path, memory=tmp_path))
     shared = shared_metrics(tmp_path, memory=tmp_path)
     assert list(Path(shared[SHARED_FOLDER]).iterdir()) == []
 

@@ -4,18 +4,14 @@ from __future__ import annotations
 
 import http.client
 import json
-import os
 import random
 import re
-import subprocess
-import sys
 import threading
 import time
 from collections import Counter
 from collections.abc import Mapping
 from contextlib import ExitStack
 from dataclasses import dataclass, field
-from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -23,14 +19,10 @@ import pytest
 
 from service.application.games.schedule import INTERVAL_SECONDS
 from service.cli.run import ROLES
-from service.local.processes import Child
-from service.local.programs import program_of
-from service.runtime.config import settings_from
 from service.runtime.tracing import Attribute, SpanName
 from tests.client import Client, play_on, register
 from tests.collector import Collector, Exported, collecting
-from tests.contract.conftest import address_of_service
-from tests.running import READY_SECONDS, Running, free_port, is_ready, running, wait_for
+from tests.running import Running, free_port, running, wait_for
 
 pytestmark = pytest.mark.heavy
 
@@ -61,6 +53,7 @@ class Played:
 
     collector: Collector = field(repr=False)
     spans: list[Exported] = field(repr=False)
+    processes: set[str] = field(repr=False)
     secrets: dict[str, str] = field(repr=False)
     events: list[dict[str, Any]] = field(repr=False)
     log: str = field(repr=False)
@@ -80,9 +73,34 @@ def played(
         ) as service:
             secrets, events = _hand(service, collector)
             log = service.written()
+            until = time.time_ns()
+            _use_other_programs(service.port)
+            wait_for(lambda: _processes(collector) >= ROLES_OF_JOBS, seconds=60)
         return Played(
-            collector=collector, spans=collector.spans(), secrets=secrets, events=events, log=log
+            collector=collector,
+            spans=[one for one in collector.spans() if one.begun < until],
+            processes=_processes(collector),
+            secrets=secrets,
+            events=events,
+            log=log,
         )
+
+
+ROLES_OF_JOBS = {"searches", "trials"}
+"""The programs that the hand does not need."""
+
+
+def _processes(collector: Collector) -> set[str]:
+    """Return the processes that have exported spans."""
+    return {one.process for one in collector.spans()}
+
+
+def _use_other_programs(port: int) -> None:
+    """Let a job of each of the other queues run."""
+    bob = register(port, "Bob")
+    rules = {"name": "To four", "base": "shithead", "changes": {"refill": {"size": 4}}}
+    assert bob.call("POST", "/v1/rulesets", rules).status in (201, 503)  # 503: a busy machine
+    bob.post("/v1/tables", {"ruleset": "shithead", "seats": ["me", {"bot": "careful"}]})
 
 
 def _hand(service: Running, collector: Collector) -> tuple[dict[str, str], list[dict[str, Any]]]:
@@ -268,20 +286,21 @@ def test_the_log_names_the_trace_of_a_request(played: Played) -> None:
     assert named == moves
 
 
-@pytest.mark.parametrize("answers", [False, None], ids=["hangs", "down"])
+def test_every_program_of_a_request_exports_traces(played: Played) -> None:
+    """The sweeper, the sequencer and the program of webhooks take no part in requests."""
+    assert played.processes == {*ROLES} - {"sweeper", "sequencer", "webhooks"}
+
+
 def test_an_unresponsive_collector_delays_no_request_and_no_stop(
-    database_url: str,
-    redis_url: str,
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    *,
-    answers: bool | None,
+    database_url: str, redis_url: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The queue is smaller than the spans of the hand, and an export waits for 30 seconds."""
+    """
+    The queue is smaller than the spans of the hand, and an export waits for 30 seconds.
+
+    A collector that refuses connections holds up the thread of the exporter for less time.
+    """
     with ExitStack() as stack:
-        collector = Collector(port=free_port())
-        if answers is not None:
-            collector = stack.enter_context(collecting(answers=answers))
+        collector = stack.enter_context(collecting(answers=False))
         variables = collector.environment | {
             "OTEL_BSP_MAX_QUEUE_SIZE": "8",
             "OTEL_BSP_MAX_EXPORT_BATCH_SIZE": "8",
@@ -289,13 +308,12 @@ def test_an_unresponsive_collector_delays_no_request_and_no_stop(
         }
         for name, value in variables.items():
             monkeypatch.setenv(name, value)
-        with running(database_url, redis_url, tmp_path, workers=1) as service:
+        with running(database_url, redis_url, tmp_path, workers=1, api_processes=1) as service:
             ada = register(service.port, "Ada")
             body = {"ruleset": "shithead", "seats": ["me", {"bot": "greedy"}], "window_seconds": 0}
             view = play_on([ada], ada.post("/v1/tables", body)["game"], random.Random(3))
             assert view["status"] == "ended"
-            if answers is not None:
-                assert collector.requested.is_set()
+            assert collector.requested.is_set()
             children = list(service.children.values())
             began = time.monotonic()
         stopped = time.monotonic() - began
@@ -303,62 +321,3 @@ def test_an_unresponsive_collector_delays_no_request_and_no_stop(
     assert stopped < 10  # then `running` would have killed the processes
     assert [child.returncode for child in children] == [0] * len(children)
     assert "Traceback" not in service.written()
-
-
-def test_the_programs_of_a_request_export_traces_when_started_alone(
-    database_url: str, redis_url: str, tmp_path: Path
-) -> None:
-    """
-    All programs of `shithead run` take part in a request, except the sweeper, the sequencer
-    and that of webhooks.
-
-    The command itself starts the API. The others are forked, because eight new Python processes
-    with OpenTelemetry take ten seconds of processor time.
-    """
-    with collecting() as collector:
-        known = {
-            **os.environ,
-            **collector.environment,
-            "SHITHEAD_DATABASE_URL": address_of_service(database_url),
-            "SHITHEAD_REDIS_URL": redis_url,
-            "SHITHEAD_KEY_FILE": str(tmp_path / "keys.json"),
-            "SHITHEAD_API_PROCESSES": "1",
-            "SHITHEAD_PORT": str(free_port()),
-            "SHITHEAD_STREAM_PORT": str(free_port()),
-            "TMPDIR": str(tmp_path),
-        }
-        servers = {role: int(known[f"SHITHEAD_{name}"]) for role, name in SERVERS.items()}
-        children: dict[str, Child] = {}
-        try:
-            for role in ROLES:
-                environment = known | {"SHITHEAD_METRICS_PORT": str(free_port())}
-                if role == "api":
-                    command = [sys.executable, "-m", "service.cli", "run", role]
-                    children[role] = subprocess.Popen(command, env=environment, cwd=ROOT)
-                else:
-                    program = program_of(settings_from(environment), role)
-                    log = tmp_path / f"{role}.log"
-                    children[role] = program.start(log=log, environment=environment, folder=ROOT)
-                if role in servers:
-                    wait_for(partial(is_ready, servers[role]), seconds=READY_SECONDS)
-            _use_all(**servers)
-            expected = {*ROLES} - {"sweeper", "sequencer", "webhooks"}
-            wait_for(lambda: {one.process for one in collector.spans()} == expected, seconds=60)
-        finally:
-            for child in children.values():
-                child.terminate()
-            statuses = {role: child.wait(timeout=20) for role, child in children.items()}
-    assert statuses == dict.fromkeys(ROLES, 0)
-
-
-SERVERS = {"api": "PORT", "streams": "STREAM_PORT"}
-
-
-def _use_all(*, api: int, streams: int) -> None:
-    """Make a request to each server, and let each kind of job run."""
-    Client(port=streams).get("/v1/rulesets")
-    ada = register(api, "Ada")
-    rules = {"name": "To four", "base": "shithead", "changes": {"refill": {"size": 4}}}
-    assert ada.call("POST", "/v1/rulesets", rules).status in (201, 503)  # 503: a busy machine
-    for bot in ("lowest", "careful"):
-        ada.post("/v1/tables", {"ruleset": "shithead", "seats": ["me", {"bot": bot}]})

@@ -415,7 +415,7 @@ def test_a_socket_folder_is_short_and_private(tmp_path: Path) -> None:
         folder.rmdir()
 
 
-def test_servers_end_with_their_parent_even_if_it_is_killed(
+def test_servers_and_their_socket_folders_end_with_their_parent_even_if_it_is_killed(
     tmp_path: Path,
 ) -> None:
     script = (
@@ -425,6 +425,7 @@ def test_servers_end_with_their_parent_even_if_it_is_killed(
         "servers = [EmbeddedPostgres(Path(sys.argv[1])), EmbeddedValkey(Path(sys.argv[1]))]\n"
         "for server in servers: server.start()\n"
         "print(*(server.process.pid for server in servers), flush=True)\n"
+        "print(*(server._sockets.folder for server in servers), flush=True)\n"
         "time.sleep(60)\n"
     )
     root = Path(__file__).resolve().parents[3]
@@ -433,13 +434,14 @@ def test_servers_end_with_their_parent_even_if_it_is_killed(
     )
     assert program.stdout is not None
     pids = [int(word) for word in program.stdout.readline().split()]
+    folders = [Path(word) for word in program.stdout.readline().split()]
     assert len(pids) == 2
+    assert all(any(folder.iterdir()) for folder in folders)
     program.kill()
     program.wait()
     program.stdout.close()
     assert all(_gone(pid) for pid in pids)
-    EmbeddedPostgres(tmp_path).stop()  # removes the folders of sockets
-    EmbeddedValkey(tmp_path).stop()
+    wait_for(lambda: not any(folder.exists() for folder in folders), seconds=20)
 
 
 def test_a_child_ends_with_its_program_where_the_kernel_sends_no_signal(tmp_path: Path) -> None:

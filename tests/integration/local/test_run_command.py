@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import socket
 import subprocess
 import sys
@@ -10,17 +11,18 @@ import time
 import urllib.request
 from collections.abc import Iterator
 from contextlib import contextmanager
+from http.server import BaseHTTPRequestHandler, HTTPServer
 from pathlib import Path
+from threading import Thread
 
 import pytest
 
-from service.keys import load_or_create
+from service.cli.__main__ import run as run_here
 from tests.contract.conftest import address_of_service
 from tests.forked_command import run_command
 from tests.running import READY_SECONDS, free_port, wait_for
 
-pytestmark = pytest.mark.heavy
-
+REQUESTS = 20
 RUN = (sys.executable, "-m", "service.cli", "run")
 ROOT = Path(__file__).resolve().parents[3]
 
@@ -66,33 +68,86 @@ def wait_healthy(role: str, environment: dict[str, str]) -> None:
         time.sleep(0.2)
 
 
-@pytest.mark.parametrize("role", ["api", "sweeper"])
-def test_a_running_process_is_healthy(role: str, environment: dict[str, str]) -> None:
-    assert check(role, environment)[0] == 1
-    with running(role, environment):
-        wait_healthy(role, environment)
-        metrics = f"http://127.0.0.1:{environment['SHITHEAD_METRICS_PORT']}/metrics"
-        with urllib.request.urlopen(metrics, timeout=READY_SECONDS) as answer:
-            text = answer.read().decode()
-        assert "python_info" in text
-        if role == "sweeper":
-            assert "shithead_queued_jobs 0.0" in text
-    assert check(role, environment)[0] == 1
+@pytest.mark.heavy
+def test_a_running_api_is_healthy_and_serves_metrics_at_their_own_address(
+    environment: dict[str, str],
+) -> None:
+    """The metrics are the sum of its processes; the public address has no counter."""
+    environment["SHITHEAD_API_PROCESSES"] = "2"
+    port, metrics = (int(environment[f"SHITHEAD_{name}"]) for name in ("PORT", "METRICS_PORT"))
+    with running("api", environment):
+        wait_healthy("api", environment)
+        for _ in range(REQUESTS):  # each on a new connection, which either process may accept
+            assert get(port, "/v1/bots")
+        counted = re.search(r'_requests_total{call="bots.list_bots".*} (\S+)', get(metrics))
+        assert counted is not None
+        assert float(counted[1]) == REQUESTS
+        assert "shithead_http_requests" not in get(port)
+    assert check("api", environment)[0] == 1
 
 
-def test_a_relay_without_a_successful_round_is_not_healthy(environment: dict[str, str]) -> None:
-    """The process runs, but its database does not answer."""
-    environment["SHITHEAD_DATABASE_URL"] = "postgresql://nobody@127.0.0.1:1/none"
-    # The service creates no keys without a database, so the test creates them.
-    load_or_create(Path(environment["SHITHEAD_KEY_FILE"]))
-    with running("relay", environment):
-        end = time.monotonic() + READY_SECONDS
-        while "no round has succeeded yet" not in (text := check("relay", environment)[1]):
-            assert time.monotonic() < end, text
-            time.sleep(0.2)
-        assert check("relay", environment)[0] == 1
+@pytest.mark.heavy
+def test_a_running_sweeper_is_healthy(environment: dict[str, str]) -> None:
+    with running("sweeper", environment):
+        wait_healthy("sweeper", environment)
+        assert "shithead_queued_jobs 0.0" in get(int(environment["SHITHEAD_METRICS_PORT"]))
+    assert check("sweeper", environment)[0] == 1
 
 
+def get(port: int, path: str = "/metrics") -> str:
+    """Return the text at a path of this machine."""
+    with urllib.request.urlopen(f"http://127.0.0.1:{port}{path}", timeout=READY_SECONDS) as answer:
+        text: str = answer.read().decode()
+    return text
+
+
+class _Metrics(BaseHTTPRequestHandler):
+    """Serves the metrics of a relay whose last round succeeded `age` seconds ago."""
+
+    age: float | None
+
+    def do_GET(self) -> None:
+        self.send_response(200)
+        self.end_headers()
+        at = 0.0 if self.age is None else time.time() - self.age
+        text = f'shithead_last_round_timestamp_seconds{{process="relay"}} {at}\n'
+        self.wfile.write(text.encode())
+
+    def log_message(self, format: str, *args: object) -> None:  # noqa: A002 - named so by http
+        pass
+
+
+@pytest.mark.parametrize(
+    ("age", "status", "text"),
+    [
+        (None, 1, "no round has succeeded yet\n"),
+        (90.0, 1, "the last round was 90 s ago\n"),
+        (5.0, 0, "healthy\n"),
+    ],
+)
+def test_a_relay_without_a_recent_successful_round_is_not_healthy(
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    tmp_path: Path,
+    age: float | None,
+    status: int,
+    text: str,
+) -> None:
+    """A process runs and answers also if its database does not."""
+    monkeypatch.setattr(_Metrics, "age", age, raising=False)
+    with HTTPServer(("127.0.0.1", 0), _Metrics) as server:
+        for name, value in {
+            "DATABASE_URL": "postgresql://nobody@127.0.0.1:1/none",
+            "KEY_FILE": str(tmp_path / "keys.json"),
+            "METRICS_PORT": str(server.server_port),
+        }.items():
+            monkeypatch.setenv(f"SHITHEAD_{name}", value)
+        Thread(target=server.handle_request, daemon=True).start()
+        assert run_here(["run", "relay", "--check"]) == status
+    assert capsys.readouterr().out == text
+
+
+@pytest.mark.heavy
 def test_a_process_ends_cleanly_on_a_signal_as_soon_as_its_port_answers(
     environment: dict[str, str],
 ) -> None:
@@ -113,6 +168,7 @@ def test_streams_without_a_port_are_refused(environment: dict[str, str]) -> None
     assert "the port of this process is not set" in text
 
 
+@pytest.mark.heavy
 def test_the_parent_of_the_api_names_an_invalid_setting(environment: dict[str, str]) -> None:
     words = [sys.executable, "-m", "service.api.server", "API", "5", "300"]
     environment["SHITHEAD_PORT"] = "none"
