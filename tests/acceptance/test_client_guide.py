@@ -17,34 +17,16 @@ from urllib.request import urlopen
 from uuid import UUID
 
 import pytest
-import redis
 
 from service.cli.__main__ import run as command
 from service.client import GameView, Move, Player
-from tests.running import Running, running, wait_for
-from tests.servers import DatabaseServer
+from tests.running import Running, wait_for
 
 pytestmark = pytest.mark.heavy
 
 ROOT = Path(__file__).resolve().parents[2]
 
 NO_NODE = "no Node.js: the JavaScript client is left out (apt-get install nodejs)"
-
-
-@pytest.fixture(scope="module")
-def service(
-    database_server: DatabaseServer,
-    migrated_template: str,
-    redis_server: str,
-    tmp_path_factory: pytest.TempPathFactory,
-) -> Iterator[Running]:
-    """Return the whole running service, whose bots answer."""
-    with redis.Redis.from_url(redis_server) as client:
-        client.flushdb()
-    url = database_server.create(template=migrated_template)
-    with running(url, redis_server, tmp_path_factory.mktemp("logs")) as started:
-        yield started
-    database_server.drop(url)
 
 
 def fetched(service: Running, path: str) -> str:

@@ -7,7 +7,6 @@ import io
 import json
 import re
 import shlex
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 from uuid import UUID
@@ -19,22 +18,12 @@ from service.cli.statuses import MISUSED
 from service.client.api import Api
 from service.client.player import Player
 from service.client.player_files import PlayerFolder
-from tests.running import Running, running, wait_for
+from tests.running import Running, wait_for
 
 pytestmark = pytest.mark.heavy
 
-AT_ONCE = {"referee_hands": 0, "referee_account_seconds": 0, "referee_seated_seconds": 0}
 MAX_WORDS = 30
 TIME = r"2\d{3}-\d\d-\d\d \d\d:\d\d UTC"
-
-
-@pytest.fixture(scope="module")
-def service(
-    module_database_url: str, redis_server: str, tmp_path_factory: pytest.TempPathFactory
-) -> Iterator[Running]:
-    logs = tmp_path_factory.mktemp("logs")
-    with running(module_database_url, redis_server, logs, api_processes=1, **AT_ONCE) as started:
-        yield started
 
 
 class Terminal:

@@ -9,7 +9,6 @@ import re
 import shlex
 import subprocess
 import threading
-from collections.abc import Iterator
 from pathlib import Path
 from uuid import UUID
 
@@ -33,7 +32,7 @@ from service.verify.evidence import OutsideEvidence
 from service.verify.verify import verify_bundle
 from tests.client import chosen
 from tests.forked_command import run_command
-from tests.running import Running, running, wait_for
+from tests.running import Running, wait_for
 from tests.tamper import Forgery
 
 pytestmark = pytest.mark.heavy
@@ -42,14 +41,6 @@ ROOT = Path(__file__).resolve().parents[2]
 BOT = {"bot": "lowest"}
 SHORT = 24
 """The turn limit of hands in tests to which the moves do not matter."""
-
-
-@pytest.fixture(scope="module")
-def service(
-    module_database_url: str, redis_server: str, tmp_path_factory: pytest.TempPathFactory
-) -> Iterator[Running]:
-    with running(module_database_url, redis_server, tmp_path_factory.mktemp("logs")) as started:
-        yield started
 
 
 def play(
@@ -208,7 +199,7 @@ def test_a_hand_without_a_key_reaches_l2_and_names_the_missing_evidence(
 
 
 def test_a_changed_past_is_noticed_and_no_further_move_is_signed(
-    service: Running, module_database_url: str, tmp_path: Path
+    service: Running, shared_database_url: str, tmp_path: Path
 ) -> None:
     """The operator rewrites an event in the database, recomputes all hashes, and restarts."""
     ada = player(service, tmp_path)
@@ -217,7 +208,7 @@ def test_a_changed_past_is_noticed_and_no_further_move_is_signed(
     play_on(hand, moves=4)
     service.kill("API")
     service.kill("worker 1")
-    change_past(module_database_url, game)
+    change_past(shared_database_url, game)
     service.start("API")
     service.start("worker 1")
     wait_for(lambda: answers(ada.api, f"/games/{game}?as=public"), seconds=60)
@@ -450,12 +441,12 @@ def test_a_token_of_another_service_names_its_file(service: Running, tmp_path: P
 
 
 def test_a_custom_ruleset_of_a_service_is_printed_compared_and_simulated(
-    service: Running, tmp_path: Path, module_database_url: str
+    service: Running, tmp_path: Path, shared_database_url: str
 ) -> None:
     made = custom_definition(definition("leeds"), "Sets of three", {"burn": {"set_size": 3}})
     document = json.dumps({"base": "leeds", "settings": made.tree})
     owner = player(service, tmp_path, keyed=False).api.get("/players/me")["id"]
-    with psycopg.connect(module_database_url) as connection:
+    with psycopg.connect(shared_database_url) as connection:
         connection.execute(
             "INSERT INTO rulesets_custom (ruleset_id, name, owner, document, created_at)"
             " VALUES (%s, %s, %s, %s, now())",

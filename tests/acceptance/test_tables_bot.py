@@ -13,11 +13,9 @@ from pathlib import Path
 from uuid import UUID
 
 import pytest
-import redis
 
 from service.client import Player
-from tests.running import is_ready, running, wait_for
-from tests.servers import DatabaseServer
+from tests.running import Running, is_ready, wait_for
 
 pytestmark = pytest.mark.heavy
 
@@ -39,33 +37,27 @@ def bot(url: str, home: Path, output: Path) -> Iterator[subprocess.Popen[bytes]]
 
 
 def test_the_example_bot_plays_all_tables_across_a_restart_and_beside_itself(
-    database_server: DatabaseServer, migrated_template: str, redis_server: str, tmp_path: Path
+    service: Running, tmp_path: Path
 ) -> None:
-    with redis.Redis.from_url(redis_server) as client:
-        client.flushdb()
-    database = database_server.create(template=migrated_template)
-    (tmp_path / "logs").mkdir()
-    with running(database, redis_server, tmp_path / "logs", rate_limits=False) as service:
-        url = f"http://127.0.0.1:{service.port}"
-        meet(url, tmp_path)
-        homes = [tmp_path / name for name in ("first", "second")]
-        player = Player.at(url, home=homes[0] / ".shithead")
-        shutil.copytree(homes[0], homes[1])  # a second process with the same token
-        tables = [
-            UUID(player.open_table("shithead", [{"bot": "lowest"}], turn_limit=60)["id"])
-            for _ in range(2)
-        ]
-        outputs = [tmp_path / f"{home.name}.txt" for home in homes]
-        with bot(url, homes[0], outputs[0]), bot(url, homes[1], outputs[1]):
-            wait_for(lambda: hands(player, tables) >= 2, seconds=120)
-            service.kill("API")
-            service.start("API")
-            wait_for(lambda: is_ready(service.port), seconds=60)
-            before = hands(player, tables)
-            wait_for(lambda: hands(player, tables) >= before + 2, seconds=120)
-        for output in outputs:
-            assert "Traceback" not in output.read_text(), output.read_text()
-    database_server.drop(database)
+    url = f"http://127.0.0.1:{service.port}"
+    meet(url, tmp_path)
+    homes = [tmp_path / name for name in ("first", "second")]
+    player = Player.at(url, home=homes[0] / ".shithead")
+    shutil.copytree(homes[0], homes[1])  # a second process with the same token
+    tables = [
+        UUID(player.open_table("shithead", [{"bot": "lowest"}], turn_limit=60)["id"])
+        for _ in range(2)
+    ]
+    outputs = [tmp_path / f"{home.name}.txt" for home in homes]
+    with bot(url, homes[0], outputs[0]), bot(url, homes[1], outputs[1]):
+        wait_for(lambda: hands(player, tables) >= 2, seconds=120)
+        service.kill("API")
+        service.start("API")
+        wait_for(lambda: is_ready(service.port), seconds=60)
+        before = hands(player, tables)
+        wait_for(lambda: hands(player, tables) >= before + 2, seconds=120)
+    for output in outputs:
+        assert "Traceback" not in output.read_text(), output.read_text()
 
 
 def meet(url: str, folder: Path) -> None:

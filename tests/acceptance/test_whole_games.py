@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import random
-from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -12,7 +11,7 @@ import pytest
 
 from tests.client import Client, open_table, play_on, register
 from tests.forked_command import run_command
-from tests.running import Running, running
+from tests.running import Running
 
 pytestmark = pytest.mark.heavy
 
@@ -26,19 +25,6 @@ class TableSize:
 
     people: int
     bots: int
-
-
-@pytest.fixture(scope="module")
-def service(
-    module_database_url: str,
-    redis_server: str,
-    tmp_path_factory: pytest.TempPathFactory,
-) -> Iterator[Running]:
-    """Return a service of two API processes and two workers."""
-    with running(
-        module_database_url, redis_server, tmp_path_factory.mktemp("logs"), workers=2
-    ) as started:
-        yield started
 
 
 def sizes(ruleset: str, count: int) -> list[TableSize]:
@@ -100,21 +86,3 @@ def test_twenty_games_of_different_sizes_end_and_verify(
     for size in sizes(ruleset, 20):
         player, game = play(service, ruleset, size, rng)
         verify_bundle(player, game, tmp_path)
-
-
-def test_killing_all_workers_in_mid_game_only_delays_the_game(
-    service: Running, tmp_path: Path
-) -> None:
-    rng = random.Random("killed")
-    ada = register(service.port, "Ada")
-    game = open_table([ada], ruleset="shithead", bots=BOTS, window_seconds=0, turn_limit=60)
-    for name in ("worker 1", "worker 2"):
-        play_on([ada], game, rng, moves=3)
-        service.kill(name)
-    stuck = ada.get(f"/v1/games/{game}")
-    for name in ("worker 1", "worker 2"):
-        service.start(name)
-    view = play_on([ada], game, rng)
-    assert view["status"] == "ended"
-    assert view["version"] > stuck["version"]
-    verify_bundle(ada, game, tmp_path)
