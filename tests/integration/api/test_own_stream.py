@@ -223,12 +223,15 @@ def test_a_turn_that_ended_without_a_notification_is_over_at_the_next_look(
 def test_watched_games_announce_each_version(ada: Person, bob: Person) -> None:
     game = ada.game()
     identity = game.rpartition("/")[2]
+    polled = snapshot(bob, f"?watch={identity}")
     reader = Reader(bob, f"?watch={identity}")
     [first] = reader.snapshot["items"]
     assert (first["type"], first["id"]) == ("game_moved", identity)
     ada.post(f"{game}/moves", {"type": "ready"})
     assert reader.until("game_moved")["version"] > first["version"]
     reader.close()
+    again = snapshot(bob, f"?watch={identity}&after={polled['next']}")
+    assert again["next"] != polled["next"], "a long poll would end"
 
 
 def test_an_unknown_or_private_game_cannot_be_watched(ada: Person, bob: Person) -> None:

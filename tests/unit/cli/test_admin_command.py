@@ -26,6 +26,7 @@ def test_every_action_has_help_with_a_text_for_each_option(
     assert out.startswith(f"Usage: shithead admin {name} ")
     options = [p for p in admin.commands[name].params if isinstance(p, click.Option)]
     assert all(option.help for option in options)
+    assert all(option.show_envvar for option in options if option.envvar), "in the help"
 
 
 @pytest.mark.parametrize(

@@ -36,11 +36,18 @@ def test_every_command_has_help_with_a_text_for_each_option(
     assert command.name == name
     options = [p for p in command.params if isinstance(p, click.Option)]
     assert all(option.help for option in options)
+    assert all(option.show_envvar for option in options if option.envvar), "in the help"
 
 
 @pytest.mark.parametrize(
     "words",
-    [("dance",), ("verify",), ("verify", "--receipts", "x"), ("simulate", "--hands", "none")],
+    [
+        ("dance",),
+        ("verify",),
+        ("verify", "--receipts", "x"),
+        ("simulate", "--hands", "none"),
+        ("recover", str(SAMPLES)),  # without --data
+    ],
 )
 def test_a_wrong_command_line_ends_with_a_status_that_no_report_uses(
     shithead: Callable[..., CommandOutput], words: tuple[str, ...]
