@@ -22,7 +22,8 @@ def test_the_media_type_of_problems_is_used_for_answers_in_one_place() -> None:
     users = {
         (path.relative_to(SERVICE).as_posix(), function.name)
         for path in SERVICE.rglob("*.py")
-        for function in ast.walk(ast.parse(path.read_text()))
+        if any(name in (text := path.read_text()) for name in ("MEDIA_TYPE", _TYPE))
+        for function in ast.walk(ast.parse(text))
         if isinstance(function, ast.FunctionDef)
         for call in ast.walk(function)
         if isinstance(call, ast.Call)

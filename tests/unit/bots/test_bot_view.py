@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Iterator, Mapping
+from itertools import islice
 from types import FunctionType
 from typing import Any
 
@@ -17,6 +18,7 @@ from service.domain.commands import Seat
 from service.domain.game import Game
 from service.domain.legal import acting_seats, legal_moves
 from service.domain.view import seen_by
+from tests.examples import stride
 from tests.unit.playing import RULESETS, rules, seat_counts, steps_of
 
 FACTS = ViewFacts(
@@ -30,7 +32,8 @@ FACTS = ViewFacts(
 def turns(identity: str) -> Iterator[tuple[Game, Seat]]:
     """Yield games of a hand in which a seat may act, with this seat."""
     ruleset = rules(identity)
-    for game, _ in steps_of(ruleset, seat_counts(ruleset)[-1], 5, turn_limit=60):
+    steps = steps_of(ruleset, seat_counts(ruleset)[-1], 5, turn_limit=60)
+    for game, _ in islice(steps, 0, None, stride(3)):
         yield from ((game, seat) for seat in acting_seats(game))
 
 

@@ -17,6 +17,7 @@ from service.replay.history import History, decode_log, sealed_deck
 from service.search.intervals import wilson
 from service.shx.bundle import REFUSALS, write_bundle
 from service.shx.canonical import canonical
+from tests.examples import stride
 from tests.tamper import LOGS
 from tests.unit.cli.conftest import SAMPLES, CommandOutput
 
@@ -40,7 +41,7 @@ def test_a_decision_is_what_the_audit_says_of_its_move(path: Path) -> None:
     history = history_of(path)
     every = list(decisions_of(history))
     assert bool(every) == (history.log[-1].type == "game_sealed")
-    for one in every:
+    for one in every[:: stride(3)]:
         card = decision(history, one.event)
         saw, did = card["saw"], card["did"]
         assert one.seat == card["seat"]

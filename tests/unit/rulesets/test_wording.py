@@ -146,7 +146,8 @@ def single_changes() -> Iterator[Tree]:
 def test_no_page_refers_to_a_statement_or_an_option_that_it_has_not(base: str) -> None:
     """After every single change: no "(L16)" without L16, and no option of the base ruleset."""
     found, made = set(), 0
-    for changes in itertools.islice(single_changes(), 0, None, stride(3)):
+    first = list(catalogue()).index(base) % stride(6)
+    for changes in itertools.islice(single_changes(), first, None, stride(6)):
         if (ruleset := custom(base, changes)) is None:
             continue
         made += 1
@@ -156,7 +157,7 @@ def test_no_page_refers_to_a_statement_or_an_option_that_it_has_not(base: str) -
             if OF_OPTIONS.search(one.text) and "rotation" not in one.text:
                 found.add(("option", one.text))
     assert found == set()
-    assert made > 10
+    assert made > 3
 
 
 @pytest.mark.parametrize("base", ANSWERS)
