@@ -79,7 +79,7 @@ def sequencer_of(
 def answering(witness: Witness) -> Iterator[RemoteWitness]:
     """Serve a witness over HTTP, and yield the log's client for it."""
     with witness_server(witness, "127.0.0.1", 0) as server:
-        threading.Thread(target=server.serve_forever, daemon=True).start()
+        threading.Thread(target=server.serve_forever, args=(0.05,), daemon=True).start()
         yield RemoteWitness(url=f"http://127.0.0.1:{server.server_port}", verifier=WITNESS.verifier)
         server.shutdown()
 

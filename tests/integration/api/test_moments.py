@@ -295,7 +295,7 @@ def test_a_refused_character_is_refused_wherever_it_stands(text: str, one: str) 
 def kept(world: World, ada: Person) -> Iterator[KeptMoments]:
     """Return the moments of Ada, through the client library."""
     server = make_server("127.0.0.1", 0, world.app)
-    thread = Thread(target=server.serve_forever)
+    thread = Thread(target=server.serve_forever, args=(0.05,))
     thread.start()
     yield KeptMoments(Api(url=f"http://127.0.0.1:{server.server_port}", token=ada.token))
     server.shutdown()

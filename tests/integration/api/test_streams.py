@@ -27,16 +27,24 @@ WAYS = ("API", "streams")
 """The program that sends the streams: by threads, or by coroutines."""
 
 
-@pytest.fixture
-def service(database_url: str, redis_url: str, tmp_path: Path) -> Iterator[Running]:
-    """Return a service with one API process and one streams process, with the same slots."""
+@pytest.fixture(scope="module")
+def service(
+    module_database_url: str, redis_server: str, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[Running]:
+    """
+    Return a service with one API process and one streams process, with the same slots.
+
+    All tests share it. Those that take all slots come last: a thread of the API has a slot until
+    it next sends something.
+    """
     more = {
         "api_processes": 1,
         "api_threads": 4 * SLOTS,
         "stream_port": free_port(),
         "stream_threads": 2 * SLOTS + THREADS_BESIDE_STREAMS,
     }
-    with running(database_url, redis_url, tmp_path, workers=0, **more) as started:
+    folder = tmp_path_factory.mktemp("service")
+    with running(module_database_url, redis_server, folder, workers=0, **more) as started:
         yield started
 
 
@@ -77,35 +85,6 @@ def one_event(answer: http.client.HTTPResponse) -> dict[str, str]:
             return fields
 
 
-@pytest.mark.parametrize("way", WAYS)
-def test_live_readers_at_their_limit_do_not_block_calls(service: Running, way: str) -> None:
-    port = port_of(service, way)
-    ada, game = a_game(port)
-    version = ada.get(game)["version"]
-    with ExitStack() as open_streams:
-        for _ in range(SLOTS):
-            stream = open_streams.enter_context(reading(port, f"{game}/stream"))
-            assert stream.status == 200
-            assert one_event(stream)["id"] == "0"
-        with reading(port, f"{game}/stream") as refused:
-            assert refused.status == 429
-            assert refused.getheader("Retry-After")
-            assert json.loads(refused.read())["limit"] == "streams_of_address"
-        unchanged: Any = ada.get(f"{game}?after={version}&wait=30")
-        assert unchanged["version"] == version
-        assert ada.post(f"{game}/moves", {"type": "forfeit"})["version"] > version
-    assert ada.slowest < 30  # none of the calls waited for a slot
-
-
-@pytest.mark.parametrize("way", WAYS)
-def test_a_slot_is_free_again_when_its_reader_disconnects(service: Running, way: str) -> None:
-    port = port_of(service, way)
-    _, game = a_game(port)
-    for _ in range(3 * SLOTS):
-        # A thread notices that a reader has disconnected when it next sends something.
-        wait_for(partial(_gets_a_stream, port, game), seconds=60 if way == "API" else 1)
-
-
 def test_the_streams_process_holds_many_readers_and_sends_every_move(
     database_url: str, redis_url: str, tmp_path: Path
 ) -> None:
@@ -126,29 +105,15 @@ def test_the_streams_process_holds_many_readers_and_sends_every_move(
 
 
 @pytest.mark.parametrize("way", WAYS)
-def test_a_stream_continues_after_the_last_event_and_ends_after_the_seal(
-    service: Running, way: str
-) -> None:
-    port = port_of(service, way)
-    ada, game = a_game(port)
-    ada.post(f"{game}/moves", {"type": "forfeit"})
-    ndjson = ada.call("GET", f"{game}/events", headers={"Accept": "application/x-ndjson"})
-    lines = ndjson.body.splitlines()
-    answer = ada.call("GET", f"{game}/stream", headers={"Last-Event-ID": "1"})
-    assert answer.headers["content-type"] == "text/event-stream"
-    data = [line[6:] for line in answer.body.split(b"\n") if line.startswith(b"data: ")]
-    assert data == lines[2:]
-    assert answer.body.endswith(b"event: end\ndata:\n\n")
-    assert ada.get(game)["version"] == len(lines)  # on the same connection
-
-
-@pytest.mark.parametrize("way", WAYS)
 def test_refused_streams_and_head_requests_are_answered_alike_by_both_programs(
     service: Running, way: str
 ) -> None:
     port = port_of(service, way)
     ada, game = a_game(port)
-    head = ada.call("HEAD", f"{game}/stream")
+    ada.post(f"{game}/moves", {"type": "forfeit"})
+    sent = ada.call("GET", f"{game}/stream", headers={"Last-Event-ID": "1"})
+    assert sent.body.endswith(b"event: end\ndata:\n\n")
+    head = ada.call("HEAD", f"{game}/stream")  # on the same connection
     assert (head.status, head.body) == (200, b"")
     assert head.headers["x-accel-buffering"] == "no"
     malformed = ada.call("GET", f"{game}/stream", headers={"Last-Event-ID": "x"})
@@ -179,6 +144,35 @@ def test_bodies_with_and_without_length_are_received(service: Running, way: str)
             answer = line.getresponse()
             assert answer.status == 201
             assert json.loads(answer.read())["name"].startswith("Ada aa")
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_live_readers_at_their_limit_do_not_block_calls(service: Running, way: str) -> None:
+    port = port_of(service, way)
+    ada, game = a_game(port)
+    version = ada.get(game)["version"]
+    with ExitStack() as open_streams:
+        for _ in range(SLOTS):
+            stream = open_streams.enter_context(reading(port, f"{game}/stream"))
+            assert stream.status == 200
+            assert one_event(stream)["id"] == "0"
+        with reading(port, f"{game}/stream") as refused:
+            assert refused.status == 429
+            assert refused.getheader("Retry-After")
+            assert json.loads(refused.read())["limit"] == "streams_of_address"
+        unchanged: Any = ada.get(f"{game}?after={version}&wait=30")
+        assert unchanged["version"] == version
+        assert ada.post(f"{game}/moves", {"type": "forfeit"})["version"] > version
+    assert ada.slowest < 30  # none of the calls waited for a slot
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_a_slot_is_free_again_when_its_reader_disconnects(service: Running, way: str) -> None:
+    port = port_of(service, way)
+    _, game = a_game(port)
+    for _ in range(3 * SLOTS):
+        # A thread notices that a reader has disconnected when it next sends something.
+        wait_for(partial(_gets_a_stream, port, game), seconds=60 if way == "API" else 1)
 
 
 def _gets_a_stream(port: int, game: str) -> bool:

@@ -59,7 +59,7 @@ def manipulated(world: World) -> ManipulatedService:
 @pytest.fixture
 def server(manipulated: ManipulatedService) -> Iterator[BaseWSGIServer]:
     made = make_server("127.0.0.1", 0, manipulated, threaded=True)
-    threading.Thread(target=made.serve_forever, daemon=True).start()
+    threading.Thread(target=made.serve_forever, args=(0.05,), daemon=True).start()
     yield made
     made.shutdown()
 

@@ -45,7 +45,7 @@ def services(log: MemoryLog, database_url: str) -> Iterator[Services]:
 def url(services: Services) -> Iterator[str]:
     settings = Settings(database_url="postgresql://", rate_limits=False)
     server = make_server("127.0.0.1", 0, create_app(FEATURES, services, settings), threaded=True)
-    threading.Thread(target=server.serve_forever, daemon=True).start()
+    threading.Thread(target=server.serve_forever, args=(0.05,), daemon=True).start()
     yield f"http://127.0.0.1:{server.server_port}"
     server.shutdown()
 

@@ -93,7 +93,7 @@ def service(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> ForgeableService
 @pytest.fixture
 def port(service: ForgeableService) -> Iterator[int]:
     server = make_server("127.0.0.1", 0, service, threaded=True)
-    threading.Thread(target=server.serve_forever, daemon=True).start()
+    threading.Thread(target=server.serve_forever, args=(0.05,), daemon=True).start()
     yield server.server_port
     server.shutdown()
 

@@ -45,7 +45,7 @@ def serve(monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[[Script], Server
 
     def start(script: Script) -> Server:
         started.append(Server(script))
-        threading.Thread(target=started[-1].server.serve_forever, daemon=True).start()
+        threading.Thread(target=started[-1].server.serve_forever, args=(0.05,), daemon=True).start()
         return started[-1]
 
     yield start

@@ -34,7 +34,7 @@ def test_the_health_of_a_poller_that_stopped_is_503() -> None:
     time = [0.0]
     poller = Poller(every=1, report=lambda _message: None, clock=lambda: time[0])
     with health_server(poller, "127.0.0.1", 0) as server:
-        threading.Thread(target=server.serve_forever, daemon=True).start()
+        threading.Thread(target=server.serve_forever, args=(0.05,), daemon=True).start()
         url = f"http://127.0.0.1:{server.server_address[1]}/healthz"
         with urlopen(url, timeout=5) as answer:
             assert json.loads(answer.read())["status"] == "ok"

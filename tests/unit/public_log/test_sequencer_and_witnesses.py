@@ -100,7 +100,7 @@ class Honest:
 
     def start(self) -> None:
         self._server = witness_server(self._witness, "127.0.0.1", self._port)
-        threading.Thread(target=self._server.serve_forever, daemon=True).start()
+        threading.Thread(target=self._server.serve_forever, args=(0.05,), daemon=True).start()
 
     def set_back(self, state: bytes | None) -> None:
         """Start again with an older copy of its state, or with none."""

@@ -121,7 +121,7 @@ def openssl(tmp_path: Path) -> Iterator[OpenSslAuthority]:
 
     with ThreadingHTTPServer(("127.0.0.1", 0), Handler) as server:
         made.url = f"http://127.0.0.1:{server.server_address[1]}"
-        Thread(target=server.serve_forever, daemon=True).start()
+        Thread(target=server.serve_forever, args=(0.05,), daemon=True).start()
         yield made
         server.shutdown()
 

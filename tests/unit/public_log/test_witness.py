@@ -247,7 +247,7 @@ class Served:
 
     def __init__(self, witness: Witness) -> None:
         self.server = witness_server(witness, "127.0.0.1", 0)
-        threading.Thread(target=self.server.serve_forever, daemon=True).start()
+        threading.Thread(target=self.server.serve_forever, args=(0.05,), daemon=True).start()
         url = f"http://127.0.0.1:{self.server.server_address[1]}"
         self.remote = RemoteWitness(url=url, verifier=WITNESS.verifier)
 
