@@ -66,8 +66,8 @@ const select = /** @type {HTMLSelectElement} */ (find("#ruleset"));
 const playable = items.filter((one) => one.ruleset_hash !== null);
 const asked = new URLSearchParams(location.search).get("ruleset");
 const isPlayable = (/** @type {string | null | undefined} */ id) => playable.some((one) => one.id === id);
-const newest = isPlayable(asked) ? null : (await get("/v1/games?limit=1")).items[0]?.ruleset.id; // one that is played here
-const first = [asked, newest, "leeds"].find(isPlayable);
+const played = isPlayable(asked) ? null : (await get("/v1/games?limit=1")).items[0]?.ruleset.id; // one that is played here
+const first = [asked, played, "leeds"].find(isPlayable);
 select.append(...playable.map((one) => h("option", { value: one.id, lang: "en", selected: one.id === first || null }, [one.name])));
 select.addEventListener("change", () => {
   history.replaceState(null, "", `?ruleset=${encodeURIComponent(select.value)}`);
