@@ -22,10 +22,13 @@ export async function blobOf(answer) {
   let left = MAX_BYTES;
   const parts = [];
   if (Number(answer.headers.get("Content-Length")) > left) throw tooLarge();
-  const reader = /** @type {ReadableStream<Uint8Array>} */ (answer.body).getReader();
+  const reader = /** @type {ReadableStream<Uint8Array<ArrayBuffer>>} */ (answer.body).getReader();
   for (let part = await reader.read(); !part.done; part = await reader.read()) {
     parts.push(part.value);
-    if ((left -= part.value.length) < 0) throw void reader.cancel() ?? tooLarge();
+    left -= part.value.length;
+    if (left >= 0) continue;
+    void reader.cancel();
+    throw tooLarge();
   }
   return new Blob(parts);
 }
