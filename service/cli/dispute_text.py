@@ -170,7 +170,24 @@ def when(time: str) -> str:
 
 
 def _until(dispute: Mapping[str, Any]) -> str:
-    """Return the dates that end a state."""
+    """
+    Return the dates that end a state.
+
+    >>> day = "2026-11-24T15:04:59.000000Z"
+    >>> undated = {"state": "open", "rulings": [], "voting_from": None, "deadline": None}
+    >>> _until(undated)
+    '; the voting opens after the end of the game'
+    >>> _until({**undated, "voting_from": day, "deadline": day})
+    '; the voting opens on 2026-11-24 15:04 UTC'
+    >>> _until({**undated, "deadline": day})
+    '; if they are not complete by 2026-11-24 15:04 UTC, the dispute is closed'
+    >>> _until({**undated, "state": "appealed", "rulings": [{}], "deadline": day})
+    '; if they are not complete by 2026-11-24 15:04 UTC, the ruling is final'
+    >>> _until({**undated, "state": "voting", "deadline": day})
+    ', until 2026-11-24 15:04 UTC'
+    >>> _until({**undated, "state": "final"})
+    ''
+    """
     opens, ends = dispute["voting_from"], dispute["deadline"]
     if dispute["state"] not in ("open", "appealed"):
         return f", until {when(ends)}" if ends else ""

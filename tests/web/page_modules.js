@@ -55,7 +55,7 @@ async function swallowed(steps) {
     let is = false;
     const target = place ? new Place(place) : body;
     const stop = { preventDefault: () => {}, stopImmediatePropagation: () => void (is = true) };
-    handlers[type]({ x: 0, y: 0, key: "", detail: 1, buttons: 0, repeat: false, target, ...stop, ...more });
+    handlers[type]({ x: 100, y: 50, key: "", detail: 1, buttons: 0, repeat: false, target, ...stop, ...more });
     return is;
   });
 }

@@ -20,13 +20,15 @@ from service.cli.dispute import _DisputeClient
 from service.cli.load_game import read_recording, steps_of
 from service.cli.move_menu import moves_of
 from service.cli.narration import People, narrated, result_of, stalemate
-from service.cli.play import play_hand
+from service.cli.play import _confirm_with_key, play_hand
 from service.cli.play_screen import Pane, Story, recent_events, table_of
 from service.cli.replay import printable_lines
-from service.cli.screen import coloured
+from service.cli.screen import _moved, coloured
 from service.cli.statuses import MISUSED
 from service.client.answers import AbsentPlayer
 from service.client.api import Refused
+from service.client.player_files import read_seat_key
+from service.client.signing import public_text
 from tests.unit.cli.conftest import SAMPLES, CommandOutput
 
 ORDER = "23456789TJQKA"
@@ -390,3 +392,37 @@ def test_a_name_from_the_server_stays_within_its_line() -> None:
     player: Any = SimpleNamespace(api=SimpleNamespace(get=lambda _path: {"name": name}))
     assert len(_DisputeClient(url="", player=player)._name("1").splitlines()) == 1
     assert printable_lines("1  Cleo\u2028Ruling\n") == "1  Cleo\ufffdRuling\n"
+
+
+def test_the_cards_that_an_event_names_are_highlighted() -> None:
+    steps, _ = steps_of(read_recording((SAMPLES / "shithead.jsonl").read_bytes()), 0)
+    shown = [(step.type, _moved(step), step.data) for step in steps]
+    played = [(moved, data["cards"]) for kind, moved, data in shown if kind == "cards_played"]
+    assert played
+    assert all(moved == set(cards) for moved, cards in played)
+    assert {moved for kind, moved, _ in shown if kind == "deck_committed"} == {frozenset()}
+
+
+@pytest.mark.parametrize(("typed", "agreed"), [("", False), ("\n", False), ("y\n", True)])
+def test_a_hand_continues_with_its_key_only_if_the_player_agrees(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, typed: str, *, agreed: bool
+) -> None:
+    key = read_seat_key(tmp_path / "seat.key")
+    hand: Any = SimpleNamespace(
+        player=SimpleNamespace(key=None, files=SimpleNamespace(folder=tmp_path))
+    )
+    monkeypatch.setattr("sys.stdin", io.StringIO(typed))
+    assert _confirm_with_key(hand, public_text(key), None) is agreed
+    assert (hand.player.key is not None) is agreed
+
+
+def test_a_key_that_is_not_the_one_of_the_hand_is_named(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    wanted, *_ = (public_text(read_seat_key(tmp_path / name)) for name in ("old", "seat.key"))
+    hand: Any = SimpleNamespace(
+        player=SimpleNamespace(key=None, files=SimpleNamespace(folder=tmp_path))
+    )
+    for path, reason in ((None, "has another"), (tmp_path / "none.key", "name its file")):
+        assert not _confirm_with_key(hand, wanted, path)
+        assert reason in capsys.readouterr().out

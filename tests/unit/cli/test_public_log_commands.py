@@ -160,7 +160,8 @@ def test_keys_are_rotated_in_their_file(run: Shithead, only: str | None) -> None
     after = keys.load(path.absolute())
     assert (after.current != before.current) is (only != "signing")
     assert (after.signing_since != before.signing_since) is (only != "sealing")
-    assert "a running service reloads them" in out
+    named = f"sealing key {after.current}, signing key of {after.signing_since}"
+    assert out.splitlines() == [named, "a running service reloads them; back up the key file"]
     assert set(before.keys) <= set(after.keys)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import closing
 from dataclasses import replace
@@ -11,12 +12,13 @@ from pathlib import Path
 import pytest
 
 from service.cli.statuses import MISUSED
+from service.domain.events import EndReason
 from service.rulesets.catalogue import catalogue
 from service.runtime.worker_processes import AHEAD
 from service.shx.bundle import Bundle, read_log
 from service.simulation import parallel
 from service.simulation.parallel import every_plan, played, tables_of
-from service.simulation.simulate import Plan
+from service.simulation.simulate import Plan, SimulationReport
 from tests.unit.cli.conftest import CommandOutput
 
 PLAN = Plan(ruleset="shithead", seats=3, bots=("greedy", "lowest"), games=5, per_table=2)
@@ -45,6 +47,36 @@ def test_the_table_names_each_bot_and_the_result_of_verifying(
     assert status == 0
     assert "greedy" in out
     assert "verified: all 2, no evidence of tampering, level L1" in out
+
+
+def test_the_figures_of_the_tables_are_those_of_the_hands(
+    shithead: Callable[..., CommandOutput], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    report = SimulationReport(
+        games=4,
+        sat=Counter(lowest=4, greedy=8),
+        shitheads=Counter(lowest=2, greedy=1),
+        first_out=Counter(lowest=1, greedy=3),
+        endings=Counter({EndReason.STALEMATE: 1}),
+        lengths=Counter({90: 1, 100: 2, 140: 1}),
+    )
+
+    def counted(plans: list[Plan], **_: object) -> Iterator[tuple[int, SimulationReport]]:
+        yield from ((number, report) for number, _ in enumerate(plans))
+
+    monkeypatch.setattr(parallel, "played", counted)
+    status, out, _ = shithead("simulate", "--all")
+    rows = [line.split() for line in out.splitlines()]
+    assert status == 0
+    assert ["leeds", "3", "4", "1", "25.0%", "100", "140", "0"] in rows
+    _, out, _ = shithead("simulate", "--jobs", "1")
+    rows = [line.split() for line in out.splitlines()]
+    losers = [
+        ["greedy", "8", "1", "12.5%", "3", "37.5%"],
+        ["lowest", "4", "2", "50.0%", "1", "25.0%"],
+    ]
+    assert [row for row in rows if row[:1] in (["greedy"], ["lowest"])] == losers
+    assert "stalemates: 1 (25.00%)\nevents a hand: median 100, most 140\n" in out
 
 
 @pytest.mark.parametrize("jobs", ["1", "2"])
