@@ -9,7 +9,7 @@ import pytest
 
 from service.rulesets.catalogue import catalogue, definition
 from tests.databases import Databases
-from tests.examples import stride
+from tests.examples import is_long
 from tests.indistinguishable_decks import (
     Deck,
     RecordedAnswer,
@@ -27,12 +27,8 @@ FIRST = ("shithead", "leeds", "covered-queen")
 OTHERS = tuple(identity for identity in catalogue() if identity not in FIRST)
 RULESETS = (*FIRST, *(pytest.param(other, marks=pytest.mark.long) for other in OTHERS))
 STEPS = 16
-REQUESTED_AFTER = {*(0, 3, 9)[:: stride(2)], STEPS}
-"""
-Numbers of steps after which each viewer requests everything; after the last most is known.
-
-After the third only in a long run.
-"""
+EARLIER = (0, 3, 9)
+"""Numbers of steps after which each viewer requests everything, as after the last one."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -45,11 +41,17 @@ class Played:
     twins: dict[Viewer, Deck | None]
 
 
+def requested_after(ruleset: str) -> set[int]:
+    """Return the numbers of steps: in a short run the last, and another one for each ruleset."""
+    return {STEPS, *(EARLIER if is_long() else EARLIER[FIRST.index(ruleset) :][:1])}
+
+
 def answers_to(
-    service: Service, viewers: tuple[Viewer, ...], step: int
+    service: Service, viewers: tuple[Viewer, ...], ruleset: str, step: int
 ) -> dict[Viewer, list[RecordedAnswer]]:
     """Return all answers to each viewer after a step."""
-    return {v: list(all_responses(service, v)) if step in REQUESTED_AFTER else [] for v in viewers}
+    is_requested = step in requested_after(ruleset)
+    return {v: list(all_responses(service, v)) if is_requested else [] for v in viewers}
 
 
 def people_at(ruleset: str) -> int:
@@ -67,14 +69,14 @@ def play(databases: Databases, ruleset: str, seed: int) -> Played:
     people = people_at(ruleset)
     rng, viewers = random.Random(f"{ruleset} {seed}"), viewers_of(people)
     with dealt(databases, ruleset, people) as service:
-        answers = answers_to(service, viewers, 0)
+        answers = answers_to(service, viewers, ruleset, 0)
         steps = []
         for step in script(service, rng, steps=STEPS):
             answer = service.make(step)
             assert answer.status == 201, answer.body
             steps.append(step)
             answers[step.seat].append(answer)
-            for viewer, more in answers_to(service, viewers, len(steps)).items():
+            for viewer, more in answers_to(service, viewers, ruleset, len(steps)).items():
                 answers[viewer] += more
         deck = service.entry_game().deck
         twins = {v: twin_of(service, steps, v, rng) for v in viewers}
@@ -86,13 +88,13 @@ def replay(
 ) -> list[RecordedAnswer]:
     """Return the answers to a viewer if the same script is played with another deck."""
     with dealt(databases, ruleset, people_at(ruleset), deck) as service:
-        answers = list(all_responses(service, viewer))
+        answers = answers_to(service, (viewer,), ruleset, 0)[viewer]
         for number, step in enumerate(played.steps, start=1):
             answer = service.make(step)
             assert answer.status == 201, answer.body
             if step.seat == viewer:
                 answers.append(answer)
-            answers += answers_to(service, (viewer,), number)[viewer]
+            answers += answers_to(service, (viewer,), ruleset, number)[viewer]
     return answers
 
 
