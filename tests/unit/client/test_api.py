@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import socket
 import threading
 from collections.abc import Callable, Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -90,6 +91,19 @@ def test_after_the_last_attempt_the_service_counts_as_unreachable(
     with pytest.raises(NotAnswered):
         list(server.api.stream("/games/1/stream"))
     assert len(server.headers) == 6
+
+
+def test_a_name_without_an_address_is_stated_in_the_words_of_the_system(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def unknown(*_: object, **__: object) -> None:
+        raise socket.gaierror(socket.EAI_NONAME, "Name or service not known")
+
+    monkeypatch.setattr(socket, "getaddrinfo", unknown)
+    with pytest.raises(NotAnswered) as raised:
+        Api(url="http://nothing.invalid", attempts=1).get("/tables")
+    stated = "http://nothing.invalid does not answer: Name or service not known"
+    assert str(raised.value) == stated
 
 
 def test_a_problem_is_raised_at_once(serve: Callable[[Script], Server]) -> None:
