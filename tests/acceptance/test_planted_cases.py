@@ -16,6 +16,8 @@ from tests.unit.cli.conftest import CommandOutput, shithead
 
 __all__ = ["shithead"]
 
+pytestmark = pytest.mark.heavy
+
 Run = Callable[..., CommandOutput]
 
 
@@ -56,7 +58,6 @@ def failed(out: str) -> dict[str, str]:
     return {line.split()[0]: line for line in out.splitlines() if re.match(r"\w+ +fail", line)}
 
 
-@pytest.mark.heavy
 def test_a_pile_taken_by_a_seat_that_could_play_is_reported_with_the_broken_rule(
     reneged: Case, shithead: Run, tmp_path: Path
 ) -> None:
@@ -150,7 +151,6 @@ def test_a_log_that_its_deck_contradicts_is_replayed_to_its_end(
         assert len(re.findall(r"^ *\d+  ", output, re.MULTILINE)) == len(events)
 
 
-@pytest.mark.heavy
 def test_every_audit_of_a_contradicted_log_is_answered_as_far_as_possible(
     substituted: Case, shithead: Run, tmp_path: Path
 ) -> None:
@@ -187,7 +187,6 @@ def python_words(text: str) -> bool:
     return bool(re.search(r"Error:? |Traceback|list\.|zip\(|NoneType|not in list", text))
 
 
-@pytest.mark.heavy
 def test_a_removed_play_is_revealed_by_its_receipt(
     deleted: Case, shithead: Run, tmp_path: Path
 ) -> None:
@@ -246,7 +245,6 @@ def test_every_event_that_a_receipt_may_contradict_is_marked(
     assert "if the server signed it, which is not shown." in joined(unsigned)
 
 
-@pytest.mark.heavy
 def test_a_player_with_the_saved_events_can_prove_a_removed_play(
     deleted: Case, shithead: Run, tmp_path: Path
 ) -> None:

@@ -62,7 +62,8 @@ def elsewhere() -> tuple[MarkedAttack, ...]:
     return tuple(
         _marked(decorator, path.relative_to(TESTS).as_posix())
         for path in sorted(TESTS.rglob("test_*.py"))
-        for node in ast.walk(ast.parse(path.read_text("utf-8")))
+        if "pytest.mark.attack(" in (text := path.read_text("utf-8"))
+        for node in ast.walk(ast.parse(text))
         if isinstance(node, ast.FunctionDef)
         for decorator in node.decorator_list
         if isinstance(decorator, ast.Call) and ast.unparse(decorator.func) == "pytest.mark.attack"
