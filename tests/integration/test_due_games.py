@@ -48,6 +48,12 @@ def services(world: World, client: redis.Redis, monkeypatch: pytest.MonkeyPatch)
     return found
 
 
+@pytest.fixture
+def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let a job wait less long for further games."""
+    monkeypatch.setattr(due_turns, "SERVE_SECONDS", 0.3)
+
+
 @dataclass(kw_only=True)
 class WorkerProcess:
     """A worker of the main queue, whose games are only noted as played."""
@@ -166,6 +172,7 @@ def test_a_worker_whose_threads_are_all_busy_asks_others_for_help(
     assert set(busy.played + idle.played) == set(games)
 
 
+@pytest.mark.usefixtures("impatient")
 @pytest.mark.parametrize("moment", ["before the mark is removed", "after the last look"])
 def test_a_commit_at_the_end_of_a_job_has_a_job_of_its_own(
     client: redis.Redis,
@@ -198,6 +205,7 @@ def test_a_commit_at_the_end_of_a_job_has_a_job_of_its_own(
     assert process.played == games + late
 
 
+@pytest.mark.usefixtures("impatient")
 def test_a_worker_killed_before_its_job_delays_games_by_one_sweep(
     client: redis.Redis, services: Services, process: WorkerProcess
 ) -> None:
@@ -210,6 +218,7 @@ def test_a_worker_killed_before_its_job_delays_games_by_one_sweep(
     assert Counter(process.played) == Counter(games)
 
 
+@pytest.mark.usefixtures("impatient")
 def test_a_worker_killed_in_its_job_delays_games_by_a_second_and_a_sweep(
     client: redis.Redis, services: Services, process: WorkerProcess
 ) -> None:
@@ -242,6 +251,7 @@ def play_due(client: redis.Redis) -> None:
     features.DUE_TURNS.settle()
 
 
+@pytest.mark.usefixtures("impatient")
 def test_a_flushed_redis_delays_a_game_by_one_sweep(
     world: World, client: redis.Redis, services: Services
 ) -> None:
@@ -310,6 +320,7 @@ def test_a_game_that_is_woken_while_it_is_played_is_played_again_after_that(
     assert at_a_time == [1, 1]
 
 
+@pytest.mark.usefixtures("impatient")
 def test_a_game_that_fails_delays_no_other_one_and_fails_its_job(
     client: redis.Redis, services: Services, process: WorkerProcess
 ) -> None:
@@ -327,6 +338,7 @@ def test_a_game_that_fails_delays_no_other_one_and_fails_its_job(
     assert len(failed) == 1
 
 
+@pytest.mark.usefixtures("impatient")
 def test_an_entry_that_is_no_game_delays_no_game(
     client: redis.Redis, services: Services, process: WorkerProcess
 ) -> None:
@@ -336,6 +348,7 @@ def test_an_entry_that_is_no_game_delays_no_game(
     assert process.played == games
 
 
+@pytest.mark.usefixtures("impatient")
 def test_a_job_that_ran_out_of_time_leaves_its_games_to_another(
     client: redis.Redis,
     services: Services,
@@ -375,6 +388,7 @@ def test_a_worker_that_stops_leaves_a_game_to_others(
     wait_for(lambda: DueGames(client).count() == 1, seconds=5)
 
 
+@pytest.mark.usefixtures("impatient")
 def test_a_job_that_found_no_game_leaves_its_thread_to_the_next_one(
     client: redis.Redis, services: Services
 ) -> None:

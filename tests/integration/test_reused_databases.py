@@ -67,8 +67,11 @@ def test_a_database_with_another_schema_is_dropped(own: Databases, change: str) 
     assert own.take() != url
 
 
-def test_a_database_with_an_open_connection_is_dropped(own: Databases) -> None:
+def test_a_database_with_an_open_connection_is_dropped(
+    own: Databases, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """A leftover process of one test must not write into the database of the next."""
+    monkeypatch.setattr("tests.databases._EXIT_SECONDS", 0.1)
     url = own.take()
     with psycopg.connect(url) as left:
         own.give_back(url)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
@@ -28,6 +28,7 @@ class Operator:
     database_url: str
     folder: Path
     run: Callable[..., CommandOutput]
+    worlds: list[World] = field(default_factory=list)
 
     @property
     def keyring(self) -> Keyring:
@@ -40,7 +41,8 @@ class Operator:
     def world(self, **settings: Any) -> World:
         """Return an application with the service's rights alone, as one more process."""
         chosen = {"keys": self.keyring.to_text(), "archive": self.archive, **settings}
-        return make_world(address_of_service(self.database_url), **chosen)
+        self.worlds.append(make_world(address_of_service(self.database_url), **chosen))
+        return self.worlds[-1]
 
     def admin(self, *words: str | UUID | Path, name: str = "ops") -> CommandOutput:
         """Run `shithead admin`, and confirm every question."""

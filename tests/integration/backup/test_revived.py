@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 import zipfile
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -44,9 +44,11 @@ def keys(tmp_path: Path) -> Path:
 
 
 @pytest.fixture
-def world(database_url: str, keys: Path) -> World:
+def world(database_url: str, keys: Path) -> Iterator[World]:
     """Return the service that is backed up."""
-    return make_world(database_url, keys=None, key_file=keys)
+    made = make_world(database_url, keys=None, key_file=keys)
+    yield made
+    made.services.close()
 
 
 def make_backup(run: Run, database_url: str, keys: Path, path: Path) -> None:

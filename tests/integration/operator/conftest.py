@@ -14,7 +14,9 @@ from tests.worlds.operator_world import CommandOutput, Operator
 
 
 @pytest.fixture
-def operator(database_url: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Operator:
+def operator(
+    database_url: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> Iterator[Operator]:
     """Return the operator of a server."""
 
     load_or_create(tmp_path / "keys.json")
@@ -25,15 +27,16 @@ def operator(database_url: str, tmp_path: Path, capsys: pytest.CaptureFixture[st
         output = capsys.readouterr()
         return status, output.out, output.err
 
-    return Operator(database_url=database_url, folder=tmp_path, run=call)
+    made = Operator(database_url=database_url, folder=tmp_path, run=call)
+    yield made
+    for world in made.worlds:
+        world.services.close()
 
 
 @pytest.fixture
-def world(operator: Operator) -> Iterator[World]:
+def world(operator: Operator) -> World:
     """Return the operated service."""
-    made = operator.world()
-    yield made
-    made.services.close()
+    return operator.world()
 
 
 @pytest.fixture

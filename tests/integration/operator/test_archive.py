@@ -151,7 +151,6 @@ def test_every_read_of_an_archived_game_returns_the_same_bytes_as_before(
     for process in (world, fresh):
         after = answers(process, [ada, bob], played, reads)
         assert [key for key in before if before[key] != after[key]] == []
-    fresh.services.close()
 
 
 def test_the_archived_bundle_is_the_public_evidence_with_the_stored_head(
@@ -199,7 +198,6 @@ def test_changed_events_are_replaced_by_those_of_an_earlier_bundle(
     assert operator.trail()[-1] == ("archive", str(game), "done")
     fresh = operator.world()
     assert [fresh.get(one, headers=invite).get_data() for one in whole] == before
-    fresh.services.close()
 
 
 def replaced(operator: Operator, game: UUID, name: str) -> CommandOutput:
@@ -244,7 +242,6 @@ def test_an_archived_game_without_its_bundle_is_unavailable(
     path.write_bytes(data)
     if damage != "no folder":
         assert fresh.get(f"/v1/games/{game}", headers=invite).status_code == 200
-    fresh.services.close()
 
 
 def test_a_dispute_can_be_opened_about_an_archived_game(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import psycopg
@@ -31,12 +31,13 @@ FAULTS = [
 
 
 @pytest.fixture
-def world(database_url: str, database: Database) -> World:
+def world(database_url: str, database: Database) -> Iterator[World]:
     """Return a service whose log has four signed leaves."""
     made = make_world(database_url)
     add_games(database, 4)
     made.services.sequencer.run_once()
-    return made
+    yield made
+    made.services.close()
 
 
 def damage(database_url: str, change: str) -> None:
@@ -123,3 +124,4 @@ def test_a_damaged_file_of_the_checkpoint_is_named_on_its_machine(
     assert REGISTRY.get_sample_value("shithead_log_damaged", {"where": "file"}) == 0
     file.write_bytes(b"no checkpoint")
     assert swept(work) == ["log.checkpoint"]
+    services.close()

@@ -270,7 +270,6 @@ def test_a_new_signing_key_is_signed_by_the_old_one_and_both_sign_during_the_ove
         note = parse_note(world.get("/v1/log/checkpoint").data)
         counts.append(len(note.signatures))
         items = world.get("/v1/keys").json["items"]
-        world.services.close()
         first = NoteVerifier(
             name="tests.example", public=old.signing_key.public_key().public_bytes_raw()
         )
@@ -280,6 +279,7 @@ def test_a_new_signing_key_is_signed_by_the_old_one_and_both_sign_during_the_ove
         for item in items[1:]:
             assert re.fullmatch(r"\d{4}-.*Z", item["to"])
         assert items[0]["to"] is None
+        world.services.close()
     assert counts == [1, 2, 2, 1]
     stranger = NoteVerifier(name="tests.example", public=bytes(32))
     assert followed([stranger], read_keys(items)) == [stranger]
