@@ -133,6 +133,7 @@ def test_everybody_finds_the_next_step_from_the_replay_to_the_ruling_after_an_ap
         concern(page, "Reveal your vote")
         found(page, page.get_by_role("button", name="Reveal my vote")).click()
         expect(page.get_by_role("button", name="Reveal my vote")).to_have_count(0)
+        assert page.evaluate("Object.keys(localStorage).filter((k) => k.includes('.vote.'))") == []
     appealed(accused)
 
     ruled(judges[3:], "Not proven", "Cheated", "Cheated", sealed=False)
