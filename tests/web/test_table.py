@@ -402,7 +402,7 @@ def test_a_first_visitor_plays_a_whole_hand_by_clicking(visits: Visits) -> None:
 
     The hand usually ends at its turn limit, which is lower outside a long run.
     """
-    page = play_now(visits, turns=TURNS // stride(2), reduced_motion="reduce")
+    page = play_now(visits, turns=TURNS // stride(4), reduced_motion="reduce")
     assert faults_of(page) == []
     for place in ("#slots", "#hand"):  # a card of each is exchanged
         expect(page.locator(f"{place} button.fits")).to_have_count(3)
@@ -1005,7 +1005,8 @@ def test_a_hand_is_played_with_the_keyboard_and_the_focus_is_never_lost(visits: 
     host = Client(port=int(visits.address.rpartition(":")[2]))
     player = host.call("POST", "/v1/players", {"name": "Ada"}).json
     host.token = player["token"]
-    game = open_table([host], ruleset="leeds", bots=("lowest",), window_seconds=0, turn_limit=TURNS)
+    limit = TURNS // stride(2)
+    game = open_table([host], ruleset="leeds", bots=("lowest",), window_seconds=0, turn_limit=limit)
     visits.open_as(player, f"/play/{game}", page=page)
     page.get_by_role("button", name="Ready").wait_for()
     tab_to(page, "button[data-key=ready]")

@@ -406,8 +406,12 @@ def test_an_illegal_move_is_explained_by_its_rule_and_leads_into_the_replay(
         explained(page, name, change, reason, rule)
 
 
-def test_every_ruleset_is_judged_with_the_server_switched_off(visits: Visits) -> None:
-    """All checks pass if the evidence is there, and three faults are explained by their rules."""
+def test_rulesets_are_judged_with_the_server_switched_off(visits: Visits) -> None:
+    """
+    All checks pass if the evidence is there, and a fault is explained by its rule.
+
+    Outside a long run of two rulesets: `test_verifier.py` judges all without a browser.
+    """
     visits.expect("ERR_INTERNET_DISCONNECTED")
     page = first_visit(visits)
     page.locator("#offline:not(:empty)").wait_for()
@@ -418,8 +422,8 @@ def test_every_ruleset_is_judged_with_the_server_switched_off(visits: Visits) ->
     page.locator("#server").fill(SERVER_KEY)
     page.locator("#witness").fill(WITNESS_KEY)
     names = {path.stem for path in LOGS if sample(path.stem).events[-1]["type"] == "game_sealed"}
-    chosen = {name for name in names if "-" not in name} if not is_long() else names
-    assert len(chosen) > 5
+    chosen = names if is_long() else {"shithead", "threes"} & names
+    assert len(chosen) > 1
     for name in sorted(chosen):
         lines = sample_lines(name)
         page.set_input_files("#receipts", payload("mine.note", receipt_of(lines)))
@@ -428,8 +432,7 @@ def test_every_ruleset_is_judged_with_the_server_switched_off(visits: Visits) ->
         assert page.locator("#checks li.pass").count() >= CHECKS - 3, name
         assert page.locator("#checks li.pass, #checks li.na").count() == CHECKS, name
     page.set_input_files("#receipts", [])
-    for name, change, reason, rule in RULE_FAULTS:
-        explained(page, name, change, reason, rule)
+    explained(page, *RULE_FAULTS[-1])
 
 
 def test_the_page_works_with_the_server_switched_off(visits: Visits, service: Running) -> None:
