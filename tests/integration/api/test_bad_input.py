@@ -128,6 +128,8 @@ def test_a_request_for_another_media_type_is_not_acceptable(world: World) -> Non
         f"/v1/games/{UNKNOWN}",
         f"/v1/tables/{UNKNOWN}",
         f"/v1/players/{UNKNOWN}",
+        f"/v1/players/{UNKNOWN}/hands",
+        f"/v1/disputes/{UNKNOWN}",
         "/v1/rulesets/none",
         "/v1/rulesets/%00",
         "/v1//games",

@@ -310,8 +310,3 @@ def test_a_tar_file_waits_for_a_place_instead_of_being_cut_off(ada: Person, worl
     packed = ada.get(f"/v1/players/{ada.id}/hands.tar").get_data()
     with tarfile.open(fileobj=io.BytesIO(packed)) as whole:
         assert len(whole.getnames()) == 1
-
-
-def test_the_hands_of_an_unknown_player_are_not_found(ada: Person) -> None:
-    unknown = "00000000-0000-4000-8000-000000000000"
-    assert problem_of(ada.get(f"/v1/players/{unknown}/hands")) == "not-found"

@@ -30,6 +30,7 @@ from service.application import moments
 from service.application.quotas import Bound
 from service.client import Api, KeptMoments, Refused
 from tests.contract.conftest import address_of_service
+from tests.examples import examples
 from tests.worlds.api_world import Answer, Person, World, problem_of
 
 MOMENTS = "/v1/players/me/moments"
@@ -262,6 +263,7 @@ REFUSED = "".join(
 """Control characters, what ends a line or turns the direction of text, noncharacters."""
 
 
+@examples(40)
 @given(text=st.text(st.characters(codec="utf-8"), max_size=LONGEST_MOMENT + 20))
 def test_a_text_is_refused_or_one_visible_line_in_normal_form(text: str) -> None:
     """What is accepted fits its column, and is accepted as it is when it is sent again."""
@@ -284,6 +286,7 @@ def test_a_text_is_refused_or_one_visible_line_in_normal_form(text: str) -> None
     assert MomentChangeSchema().load({"text": kept})["text"] == kept
 
 
+@examples(40)
 @given(text=st.text(st.sampled_from("aé字"), max_size=9), one=st.sampled_from(REFUSED))
 def test_a_refused_character_is_refused_wherever_it_stands(text: str, one: str) -> None:
     for at in range(len(text) + 1):

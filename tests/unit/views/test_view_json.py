@@ -151,7 +151,7 @@ def test_a_view_has_the_documented_fields() -> None:
     }
 
 
-@examples(40)
+@examples(20)
 @given(data=st.data())
 def test_every_view_fits_the_schema(data: st.DataObject) -> None:
     ruleset = rules(data.draw(st.sampled_from(RULESETS)))
