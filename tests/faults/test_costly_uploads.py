@@ -68,14 +68,14 @@ def test_a_verification_is_stopped_at_the_configured_time_limit(
     database_url: str, redis_url: str, tmp_path: Path
 ) -> None:
     with running(database_url, redis_url, tmp_path, workers=None, verify_seconds=1) as service:
-        for _ in range(2):
-            began = time.monotonic()
-            answer = send(service, costly()).getresponse()
-            result = json.loads(answer.read())
-            assert time.monotonic() - began < 15
-            assert (answer.status, result["type"]) == (503, "/problems/unavailable")
-            assert answer.headers["Retry-After"]
-            assert "1 second" in result["detail"]
+        log = costly()  # it takes seconds to make
+        began = time.monotonic()
+        answer = send(service, log).getresponse()
+        result = json.loads(answer.read())
+        assert time.monotonic() - began < 15
+        assert (answer.status, result["type"]) == (503, "/problems/unavailable")
+        assert answer.headers["Retry-After"]
+        assert "1 second" in result["detail"]
         wait_for(lambda: not children_of(service), seconds=10)
         # On a busy machine even a short log may take longer than its second.
         short = b"\n".join(sample_lines("leeds"))

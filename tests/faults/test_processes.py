@@ -5,7 +5,6 @@ from __future__ import annotations
 import random
 import signal
 import threading
-import time
 from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
@@ -13,6 +12,7 @@ from pathlib import Path
 import pytest
 import redis
 
+from service.application.ports import MAIN_QUEUE
 from service.local.servers import EmbeddedValkey
 from tests.client import Client, open_table, play_on, register
 from tests.running import Running, running, wait_for
@@ -92,11 +92,11 @@ def test_the_game_goes_on_when_redis_is_emptied_again_and_again(
 def test_a_game_of_bots_that_lost_its_only_wake_up_continues(
     service: Running, valkey: EmbeddedValkey
 ) -> None:
-    """The worker is stopped while its jobs are deleted from Redis."""
+    """The worker is stopped while its job is deleted from Redis."""
     service.kill("worker 1")
     spectator, game = table_of_bots(service)
     with redis.Redis.from_url(valkey.url) as client:
-        time.sleep(0.6)
+        wait_for(lambda: client.llen(f"rq:queue:{MAIN_QUEUE}"), seconds=20)
         client.flushall()
     service.start("worker 1")
     wait_for_end(spectator, game)

@@ -21,7 +21,7 @@ from tests.running import Running, running, wait_for
 pytestmark = pytest.mark.heavy
 
 THREADS = 32
-CALLERS = 3 * THREADS
+CALLERS = 2 * THREADS
 """More than the one API process has threads for."""
 
 
@@ -94,7 +94,7 @@ Trouble = Callable[[EmbeddedPostgres], contextlib.AbstractContextManager[None]]
 def test_requests_are_refused_during_the_outage_and_moves_continue_afterwards(
     service: Running, database: EmbeddedPostgres, trouble: Trouble
 ) -> None:
-    """There are three times as many callers as threads; each gets a 503 in time."""
+    """There are twice as many callers as threads; each gets a 503 in time."""
     ada, bob = register(service.port, "Ada"), register(service.port, "Bob")
     game = open_table([ada, bob], ruleset="leeds")
     play_on([ada, bob], game, random.Random(1), moves=4)
