@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator
-from functools import cache
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote, urljoin
@@ -22,7 +21,14 @@ from service.api.problems import PROBLEMS
 from service.runtime.version import VERSION
 from service.shx import event_shapes
 from service.shx.event_shapes import EVENT_TYPES
-from tests.worlds.api_world import Person, World, make_world
+from tests.worlds.api_world import (
+    Person,
+    World,
+    check_documented,
+    documented,
+    make_world,
+    path_template,
+)
 
 SAMPLES = Path(__file__).parents[1] / "golden/samples"
 LOGS = [log for log in sorted(SAMPLES.glob("*.jsonl")) if not log.stem.endswith(".refusals")]
@@ -33,16 +39,7 @@ DESCRIBED_HEADERS = ("ETag", "Location", "Idempotency-Replayed", "Retry-After", 
 @pytest.fixture(scope="module")
 def document() -> dict[str, Any]:
     """Return the document."""
-    return read_document()
-
-
-@cache
-def read_document() -> dict[str, Any]:
-    """Return the document, which needs no database."""
-    made = make_world("postgresql://nobody@127.0.0.1:1/none")
-    found: dict[str, Any] = made.get("/v1/openapi.json").json
-    made.services.close()
-    return found
+    return documented()
 
 
 @pytest.fixture(scope="module")
@@ -50,21 +47,6 @@ def world(module_database_url: str) -> Iterator[World]:
     made = make_world(module_database_url)
     yield made
     made.services.close()
-
-
-def check(template: str, answer: Any, *, method: str = "get") -> None:
-    """Validate an answer against the document, formats included."""
-    found = validator_of(template, method, str(answer.status_code), answer.mimetype)
-    found.validate(answer.json)
-
-
-@cache
-def validator_of(template: str, method: str, status: str, media_type: str) -> Any:
-    """Return the validator of an answer; to read the document takes 0.05 s."""
-    document = read_document()
-    schema = document["paths"][template][method]["responses"][status]["content"][media_type]
-    whole = {**schema["schema"], "components": document["components"]}
-    return jsonschema_rs.validator_for(whole, validate_formats=True)
 
 
 def test_every_operation_under_v1_is_in_the_document(world: World) -> None:
@@ -78,7 +60,7 @@ def test_every_operation_under_v1_is_in_the_document(world: World) -> None:
         if method != "parameters"
     }
     routed = {
-        (_template(rule.rule), method)
+        (path_template(rule.rule), method)
         for rule in world.app.url_map.iter_rules()
         for method in (rule.methods or set()) - {"HEAD", "OPTIONS"}
         if rule.rule.startswith("/v1/") and rule.rule != "/v1/openapi.json"
@@ -247,10 +229,10 @@ def test_the_headers_of_answers_are_in_the_document(world: World) -> None:
     answers["post", "/v1/tables/{table_id}/games"] = ada.post(f"{path}/games")
     document = world.get("/v1/openapi.json").json
     for (method, template), answer in answers.items():
-        documented = document["paths"][template][method]["responses"][str(answer.status_code)]
+        promised = document["paths"][template][method]["responses"][str(answer.status_code)]
         sent = {name for name in DESCRIBED_HEADERS if name in answer.headers}
         assert sent, template
-        assert sent <= set(documented.get("headers", {})), (method, template)
+        assert sent <= set(promised.get("headers", {})), (method, template)
 
 
 def test_the_document_has_what_linters_and_generators_need(world: World) -> None:
@@ -410,16 +392,16 @@ def test_real_responses_conform_to_the_document(world: World) -> None:
     game = f"/v1/games/{table['game']}"
     _check_game(world, ada, game)
     for path in ("/v1/tables", "/v1/games", "/v1/players/me", "/v1/rulesets", "/v1/bots"):
-        check(path, ada.get(path))
-    check("/v1/keys", ada.get("/v1/keys"))
-    check("/v1/tables/{table_id}", ada.get(f"/v1/tables/{table['id']}"))
-    check("/v1/players/{player_id}", ada.get(f"/v1/players/{ada.id}"))
-    check("/v1/rulesets/{ruleset_id}", ada.get("/v1/rulesets/mukava"))
+        check_documented(path, ada.get(path))
+    check_documented("/v1/keys", ada.get("/v1/keys"))
+    check_documented("/v1/tables/{table_id}", ada.get(f"/v1/tables/{table['id']}"))
+    check_documented("/v1/players/{player_id}", ada.get(f"/v1/players/{ada.id}"))
+    check_documented("/v1/rulesets/{ruleset_id}", ada.get("/v1/rulesets/mukava"))
     both = ada.get("/v1/rulesets/leeds/differences?from=threes")
-    check("/v1/rulesets/{ruleset_id}/differences", both)
+    check_documented("/v1/rulesets/{ruleset_id}/differences", both)
     page = quote(f"http://localhost/replay/{ada.game().rpartition('/')[2]}")
     small = ada.get(f"/v1/oembed?url={page}&maxwidth=1&maxheight=1")
-    check("/v1/oembed", small)
+    check_documented("/v1/oembed", small)
 
 
 def _open_table(world: World, ada: Person) -> dict[str, Any]:
@@ -430,7 +412,7 @@ def _open_table(world: World, ada: Person) -> dict[str, Any]:
         "visibility": "private",
     }
     answer = ada.post("/v1/tables", body)
-    check("/v1/tables", answer, method="post")
+    check_documented("/v1/tables", answer, method="post")
     assert answer.json["invite"]
     result: dict[str, Any] = answer.json
     return result
@@ -442,26 +424,22 @@ def _check_game(world: World, ada: Person, game: str) -> None:
     identity = game.removeprefix("/v1/games/")
     for _ in range(40):
         view = ada.get(game)
-        check(template, view)
+        check_documented(template, view)
         if view.json["status"] == "ended":
             break
         if view.json["moves"]:
             chosen = next((m for m in view.json["moves"] if m["type"] == "ready"), None)
             answer = ada.post(f"{game}/moves", chosen or view.json["moves"][0])
-            check(moves, answer, method="post")
+            check_documented(moves, answer, method="post")
         else:
             turns.play_due_moves(UUID(identity), view.json["version"])
     refused = ada.post(f"{game}/moves", {"type": "pick_up", "with": ["2c"]})
-    check(moves, refused, method="post")
+    check_documented(moves, refused, method="post")
     if ada.get(game).json["status"] != "ended":
-        check(moves, ada.post(f"{game}/moves", {"type": "forfeit"}), method="post")
+        check_documented(moves, ada.post(f"{game}/moves", {"type": "forfeit"}), method="post")
     for part in ("events", "openings", "audit", "replay?as=all"):
-        check(f"{template}/{part.partition('?')[0]}", ada.get(f"{game}/{part}"))
-    check(template, ada.get(f"{game}?as=all"))
-
-
-def _template(rule: str) -> str:
-    return re.sub(r"<(?:\w+:)?(\w+)>", r"{\1}", rule)
+        check_documented(f"{template}/{part.partition('?')[0]}", ada.get(f"{game}/{part}"))
+    check_documented(template, ada.get(f"{game}?as=all"))
 
 
 def test_every_list_pages_alike_or_stands_in_the_table_of_other_lists(

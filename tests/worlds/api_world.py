@@ -2,11 +2,17 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass, field
+from functools import cache
+from http import HTTPStatus
 from types import MethodType
 from typing import Any
 
+import jsonschema_rs
 from flask import Flask
+from flask.testing import FlaskClient
+from werkzeug.exceptions import HTTPException
 from werkzeug.routing import Rule
 from werkzeug.test import Client
 
@@ -74,6 +80,59 @@ PROBLEM = "application/problem+json"
 
 Answer = Any
 """A response of the test client."""
+
+
+_NOT_PROMISED = {HTTPStatus.INTERNAL_SERVER_ERROR, HTTPStatus.MISDIRECTED_REQUEST}
+"""Statuses of a fault, and of a proxy that is set up wrongly; the document has neither."""
+
+
+class CheckedClient(FlaskClient):
+    """Checks each answer of the application against its document, whatever a test asks it for."""
+
+    def open(self, *args: Any, **more: Any) -> Any:
+        """Send a request, and check the JSON of the answer to an operation."""
+        answer = super().open(*args, **more)
+        method, path = answer.request.method, answer.request.environ["PATH_INFO"]
+        is_read = answer.is_json and not answer.content_encoding
+        if not path.startswith("/v1/") or answer.status_code in _NOT_PROMISED or not is_read:
+            return answer
+        try:
+            rule, _ = self.application.url_map.bind("").match(path, method, return_rule=True)
+        except HTTPException:
+            return answer
+        found = path_template(rule.rule)
+        if method.lower() in documented()["paths"].get(found, ()):
+            check_documented(found, answer, method=method.lower())
+        return answer
+
+
+def path_template(rule: str) -> str:
+    """Return the path of a route as the document writes it."""
+    return re.sub(r"<(?:\w+:)?(\w+)>", r"{\1}", rule)
+
+
+def check_documented(template: str, answer: Answer, *, method: str = "get") -> None:
+    """Validate an answer against the document, formats included."""
+    validator_of(template, method, str(answer.status_code), answer.mimetype).validate(answer.json)
+
+
+@cache
+def validator_of(template: str, method: str, status: str, media_type: str) -> Any:
+    """Return the validator of an answer; to read the document takes 0.05 s."""
+    document = documented()
+    schema = document["paths"][template][method]["responses"][status]["content"][media_type]
+    whole = {**schema["schema"], "components": document["components"]}
+    return jsonschema_rs.validator_for(whole, validate_formats=True)
+
+
+@cache
+def documented() -> dict[str, Any]:
+    """Return the document, which needs no database."""
+    made = make_world("postgresql://nobody@127.0.0.1:1/none")
+    made.app.test_client_class = None
+    found: dict[str, Any] = made.get("/v1/openapi.json").json
+    made.services.close()
+    return found
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -149,7 +208,9 @@ def make_world(database_url: str, **settings: Any) -> World:
         **{"keys": Keyring.generate().to_text(), "rate_limits": False, **settings},
     )
     services = services_from(chosen)
-    return World(services=services, app=create_app(FEATURES, services, chosen))
+    app = create_app(FEATURES, services, chosen)
+    app.test_client_class = CheckedClient
+    return World(services=services, app=app)
 
 
 def problem_of(answer: Answer) -> str:

@@ -57,6 +57,8 @@ def test_a_frame_is_no_larger_than_the_room_of_the_consumer(world: World, ada: P
     assert (found["width"], found["height"]) == (400, 540)
     assert 'width="400"' in found["html"]
     assert found["thumbnail_url"] is found["thumbnail_width"] is None
+    least = asked(world, f"/replay/{game}", maxwidth=1, maxheight=1).json
+    assert (least["width"], least["height"]) == (1, 1)
 
 
 def test_a_query_cannot_write_into_the_frame(world: World, ada: Person) -> None:

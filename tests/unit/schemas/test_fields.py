@@ -1,20 +1,89 @@
-"""Fields of bodies: names and texts that other people read, handles, the end of a token."""
+"""Fields of bodies: names and texts, handles, the end of a token; and which may be null."""
 
 from __future__ import annotations
 
 import unicodedata
-from typing import Any
+from types import NoneType
+from typing import Any, get_args, get_type_hints
 
 import pytest
-from marshmallow import ValidationError
+from marshmallow import Schema, ValidationError
 from marshmallow.fields import Field
 
-from schemas.disputes import AccusationSchema, DisputeWordsSchema
-from schemas.notes import NoteRequestSchema
+from schemas.audit import CheckSchema, JudgementSchema, MeasureSchema, TimeStampSchema
+from schemas.challenges import ChallengeSchema
+from schemas.decisions import FoundDecisionSchema
+from schemas.disputes import (
+    AccusationSchema,
+    DisputeWordsSchema,
+    ExperienceSchema,
+    PeriodsSchema,
+    VoteSchema,
+)
+from schemas.games import GameItemSchema, GameSeatSchema
+from schemas.moments import MomentSchema
+from schemas.notes import NoteRequestSchema, NoteSchema
+from schemas.notices import NoticeSchema
 from schemas.players import HandleChangeSchema, NameChangeSchema, RegistrationSchema
-from schemas.rulesets import RulesetRequestSchema
-from schemas.tokens import TokenRequestSchema
+from schemas.rulesets import InShortSchema, RulesetRequestSchema, StatementSchema
+from schemas.seeks import SeekConditionsSchema
+from schemas.tables import TableGameSchema, TableSeatSchema
+from schemas.tokens import ListedTokenSchema, PresentTokenSchema, TokenRequestSchema
+from schemas.views import ClockSchema
 from schemas.visible_text import told_apart
+from schemas.webhooks import WebhookSchema
+from schemas.what_if import LineFrameSchema
+from service.application.disputes.commands import Accusation
+from service.application.moments import Moment
+from service.application.notices import Notice
+from service.application.tokens import TokenRequest
+from service.audit.decisions import Decided
+from service.audit.statistics import Measure
+from service.bots.searching import Judgement
+from service.domain.dispute import Periods, VoteRevealed
+from service.domain.events import Clock
+from service.domain.table import TableSeat
+from service.public_log.log import StampedHead
+from service.replay.frames import Frame
+from service.rulesets.in_short import InShort
+from service.rulesets.statements import Statement
+from service.store.challenges import Challenge
+from service.store.directory import StoredToken
+from service.store.disputes import Experience
+from service.store.games import EventNote, GameRow, SeatRow
+from service.store.seeks import SeekConditions
+from service.store.webhooks import StoredWebhook
+from service.verify.finding import Finding
+
+OF_TYPES: dict[type[Schema], type] = {
+    JudgementSchema: Judgement,
+    MeasureSchema: Measure,
+    CheckSchema: Finding,
+    TimeStampSchema: StampedHead,
+    ChallengeSchema: Challenge,
+    FoundDecisionSchema: Decided,
+    AccusationSchema: Accusation,
+    ExperienceSchema: Experience,
+    VoteSchema: VoteRevealed,
+    PeriodsSchema: Periods,
+    GameSeatSchema: SeatRow,
+    GameItemSchema: GameRow,
+    MomentSchema: Moment,
+    NoteSchema: EventNote,
+    NoticeSchema: Notice,
+    StatementSchema: Statement,
+    InShortSchema: InShort,
+    SeekConditionsSchema: SeekConditions,
+    TableSeatSchema: TableSeat,
+    TableGameSchema: GameRow,
+    TokenRequestSchema: TokenRequest,
+    ListedTokenSchema: StoredToken,
+    PresentTokenSchema: StoredToken,
+    ClockSchema: Clock,
+    WebhookSchema: StoredWebhook,
+    LineFrameSchema: Frame,
+}
+"""Schemas with the type that an answer or a request is made of."""
 
 FAMILY = "\U0001f468\u200d\U0001f469\u200d\U0001f467"
 
@@ -108,3 +177,15 @@ def test_an_end_of_a_token_is_any_time_of_rfc_3339(text: str, *, is_time: bool) 
     else:
         with pytest.raises(ValidationError, match="is no time such as"):
             field.deserialize(text)
+
+
+def test_a_field_may_be_null_where_the_value_behind_it_can_be_missing() -> None:
+    compared = 0
+    for schema, behind in OF_TYPES.items():
+        hints = get_type_hints(behind)
+        for name, field in schema().fields.items():
+            if name in hints:
+                compared += 1
+                wanted = NoneType in get_args(hints[name])
+                assert bool(field.allow_none) is wanted, (schema.__name__, name)
+    assert compared > 100
