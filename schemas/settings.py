@@ -239,7 +239,7 @@ _HINTS: dict[type[Any], dict[str, Any]] = {}
 
 
 def _defaults(kind: type[Any]) -> dict[str, Any]:
-    return {field.name: _plain(_default(field)) for field in fields(kind)}
+    return {field.name: plain_value(_default(field)) for field in fields(kind)}
 
 
 def _default(field: Field[Any]) -> Any:
@@ -248,7 +248,8 @@ def _default(field: Field[Any]) -> Any:
     return field.default
 
 
-def _plain(value: Any) -> Any:
+def plain_value(value: Any) -> Any:
+    """Return the value of a setting as in a tree."""
     if isinstance(value, StrEnum):
         return value.value
     return list(value) if isinstance(value, tuple) else value

@@ -95,11 +95,16 @@ class Client:
 
 def register(port: int, name: str, host: str = "127.0.0.1") -> Client:
     """Return a new player's client."""
+    return registered(port, name, host)[0]
+
+
+def registered(port: int, name: str, host: str = "127.0.0.1") -> tuple[Client, dict[str, Any]]:
+    """Return a new player's client, and what a browser stores of the player."""
     client = Client(port=port, host=host)
     answer = client.call("POST", "/v1/players", {"name": name})
     assert answer.status == 201, (answer.status, answer.body)
     client.token = answer.json["token"]
-    return client
+    return client, answer.json
 
 
 def open_table(

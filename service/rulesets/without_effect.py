@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import fields
-from enum import StrEnum
 from typing import Any
 
 from msgspec.structs import replace
 
-from schemas.settings import Tree, full_tree, leaves, merged, ruleset_of
+from schemas.settings import Tree, full_tree, leaves, merged, plain_value, ruleset_of
 from service.domain.cards import JOKER, Card, Rank
 from service.domain.demand import Demand, demand_of, satisfies
 from service.domain.effects import Acts
@@ -172,7 +171,7 @@ def _rank(ruleset: Ruleset, rank: Rank) -> Iterator[tuple[str, tuple[Any, str]]]
         for field in fields(PLAIN_RANK):
             plain = getattr(PLAIN_RANK, field.name)
             if getattr(rule, field.name) != plain:
-                yield f"{at}/{field.name}", (_plain_value(plain), NO_JOKERS)
+                yield f"{at}/{field.name}", (plain_value(plain), NO_JOKERS)
         return
     asks_nothing = rule.asks is Asks.ANYTHING or (
         rule.asks is Asks.TRANSPARENT and rule.alone is Asks.ANYTHING
@@ -243,13 +242,6 @@ def _named(changes: Mapping[str, Any], at: str) -> bool:
             return False
         value = value[step]
     return True
-
-
-def _plain_value(value: object) -> object:
-    """Return the value of a setting as in a tree."""
-    if isinstance(value, StrEnum):
-        return value.value
-    return list(value) if isinstance(value, tuple) else value
 
 
 def _copied(value: Any) -> Any:

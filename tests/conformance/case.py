@@ -166,13 +166,6 @@ def raw_lines(f: Forgery) -> tuple[bytes, ...]:
     return tuple(lines)
 
 
-def reshuffled(f: Forgery) -> Forgery:
-    """Return an undealt log with the deck that follows from its changed first event."""
-    if any(event["type"] == "deck_committed" for event in f.events):
-        f.reseed(bytes.fromhex(f.data(len(f.events) - 1)["seed"]), commit=False)
-    return f
-
-
 def committed(*, people: bool = False) -> Forgery:
     """Return a log of two seats that was aborted after `deck_committed`."""
     return Forgery(made_game(Plan(name="committed", seats=2, bots=not people, abort=True)))

@@ -2,32 +2,23 @@
 
 from __future__ import annotations
 
-from typing import Any
 from uuid import UUID
 
 import pytest
 from playwright.sync_api import Route, expect
 
-from tests.client import Client
+from tests.client import registered
 from tests.running import Running
 from tests.web.browsing import Visits, faults_in_every_size
 
 pytestmark = pytest.mark.heavy
 
 
-def player(service: Running, name: str) -> tuple[Client, dict[str, Any]]:
-    """Register a player; return the client, and what a browser stores of the player."""
-    client = Client(port=service.port)
-    registered: dict[str, Any] = client.call("POST", "/v1/players", {"name": name}).json
-    client.token = registered["token"]
-    return client, registered
-
-
 def test_a_player_is_found_by_handle_challenged_and_accepts(
     visits: Visits, service: Running
 ) -> None:
     """Each answer needs one press, and the challenger is led to the table."""
-    (ada, her), (_, him) = player(service, "Ada"), player(service, "Bob")
+    (ada, her), (_, him) = registered(service.port, "Ada"), registered(service.port, "Bob")
     guest = visits.open_as(him, "/", "desktop")
     guest.get_by_role("button", name="You: Bob").click()
     guest.get_by_text("Your handle, by which others find you").click()
@@ -54,7 +45,7 @@ def test_a_player_is_found_by_handle_challenged_and_accepts(
 
 
 def test_a_challenge_from_the_page_of_ratings_is_declined(visits: Visits, service: Running) -> None:
-    (_, her), (bob, him) = player(service, "Ada"), player(service, "Bob")
+    (_, her), (bob, him) = registered(service.port, "Ada"), registered(service.port, "Bob")
     host = visits.open_as(her, f"/?challenge={him['id']}", "desktop")
     expect(host.get_by_label("Handle of the player")).to_have_value("Bob")
     host.get_by_role("button", name="Challenge", exact=True).click()
@@ -75,7 +66,7 @@ def test_a_player_who_comes_back_learns_how_challenges_ended_until_closed(
     visits: Visits, service: Running
 ) -> None:
     """Nearly two days later; the server deletes a challenge a day after its term."""
-    _, her = player(service, "Ada")
+    _, her = registered(service.port, "Ada")
     ends = {"Bob": "declined", "Cleo": "expired", "Dan": "accepted", "Eve": "withdrawn"}
     made = [
         {
@@ -118,7 +109,7 @@ def test_a_player_who_comes_back_learns_how_challenges_ended_until_closed(
 def test_a_handle_typed_before_the_script_listens_proposes_players(
     visits: Visits, service: Running
 ) -> None:
-    (_, her), (bob, _) = player(service, "Ada"), player(service, "Bob")
+    (_, her), (bob, _) = registered(service.port, "Ada"), registered(service.port, "Bob")
     bob.call("PUT", "/v1/players/me/handle", {"handle": "bob-early"})
     page = visits.page()
     visits.open_as(her, "/", page=page)
@@ -134,7 +125,7 @@ def test_a_handle_typed_before_the_script_listens_proposes_players(
 def test_what_is_typed_before_a_linked_player_is_known_stays(
     visits: Visits, service: Running
 ) -> None:
-    (_, her), (bob, him) = player(service, "Ada"), player(service, "Bob")
+    (_, her), (bob, him) = registered(service.port, "Ada"), registered(service.port, "Bob")
     bob.call("PUT", "/v1/players/me/handle", {"handle": "bob-linked"})
     page = visits.page()
     held: list[Route] = []

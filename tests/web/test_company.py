@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import re
-from typing import Any
 
 import pytest
 from playwright.sync_api import Dialog, expect
 
-from tests.client import Client
+from tests.client import registered
 from tests.running import Running
 from tests.web.browsing import Visits, faults_in_every_size
 
@@ -17,18 +16,10 @@ pytestmark = pytest.mark.heavy
 NEXT = "[data-next]"
 
 
-def player(service: Running, name: str) -> tuple[Client, dict[str, Any]]:
-    """Register a player; return the client, and what a browser stores of the player."""
-    client = Client(port=service.port)
-    registered: dict[str, Any] = client.call("POST", "/v1/players", {"name": name}).json
-    client.token = registered["token"]
-    return client, registered
-
-
 def test_an_invited_player_sits_down_and_the_hands_follow_by_themselves(
     visits: Visits, service: Running
 ) -> None:
-    (ada, her), (_, him) = player(service, "Ada"), player(service, "Bob")
+    (ada, her), (_, him) = registered(service.port, "Ada"), registered(service.port, "Bob")
     body = {"ruleset": "leeds", "seats": ["me", "open"], "visibility": "private"}
     more = {"deal": "always", "invited": [him["id"]]}
     table = ada.call("POST", "/v1/tables", {**body, **more}).json
@@ -55,7 +46,7 @@ def test_an_invited_player_sits_down_and_the_hands_follow_by_themselves(
 def test_a_player_whose_opponent_left_opens_a_new_table_for_both(
     visits: Visits, service: Running
 ) -> None:
-    (ada, her), (bob, _) = player(service, "Ada"), player(service, "Bob")
+    (ada, her), (bob, _) = registered(service.port, "Ada"), registered(service.port, "Bob")
     table = ada.call("POST", "/v1/tables", {"ruleset": "leeds", "seats": ["me", "open"]}).json["id"]
     game = bob.call("POST", f"/v1/tables/{table}/seats", {"seat": None}).json["game"]
     ada.call("POST", f"/v1/games/{game}/moves", {"type": "forfeit"})
@@ -70,7 +61,7 @@ def test_a_player_whose_opponent_left_opens_a_new_table_for_both(
 def test_a_block_from_the_lobby_hides_the_invitation_and_ends_in_the_dialog(
     visits: Visits, service: Running
 ) -> None:
-    (ada, _), (client, him) = player(service, "Ada"), player(service, "Bob")
+    (ada, _), (client, him) = registered(service.port, "Ada"), registered(service.port, "Bob")
     body = {"ruleset": "leeds", "seats": ["me", "open"], "visibility": "private"}
     ada.call("POST", "/v1/tables", {**body, "invited": [him["id"]]})
     page = visits.open_as(him, "/", "desktop")

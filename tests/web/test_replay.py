@@ -259,13 +259,6 @@ def test_a_move_is_explained(visits: Visits, service: Running) -> None:
     expect(page.locator("#as")).to_have_value(str(move["seat"]))
 
 
-def show_set_up(page: Page) -> None:
-    """Show the rows of the events before the play."""
-    fold = page.get_by_role("button", name="Before the play")
-    if fold.get_attribute("aria-expanded") == "false":
-        fold.click()
-
-
 def choose_event(page: Page, seq: int) -> None:
     """Press the row of an event, which a move of the bot may fold at the same moment."""
     page.locator("#rows button.event").nth(seq).dispatch_event("click")

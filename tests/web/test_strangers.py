@@ -8,10 +8,9 @@ from typing import Any
 import pytest
 from playwright.sync_api import Page, expect
 
-from tests.client import Client
+from tests.client import Client, registered
 from tests.running import Running
 from tests.web.browsing import Visits, faults_of
-from tests.web.test_company import player
 
 pytestmark = pytest.mark.heavy
 
@@ -48,7 +47,7 @@ def test_who_stays_sees_the_turn_the_reserve_the_time_out_and_the_stand_in(
 ) -> None:
     """The reserve is there once: the second turn of who walked away ends with its own seconds."""
     visits.expect("409")  # a seek that was matched is not renewed
-    (ada, her), (bob, _) = player(service, "Ada"), player(service, "Bob")
+    (ada, her), (bob, _) = registered(service.port, "Ada"), registered(service.port, "Bob")
     page, game = met(visits, ada, her, bob)
     give_turn(ada, game)
     clock = page.locator(".seat.turn [data-clock]")
@@ -71,7 +70,7 @@ def test_a_seeker_asks_for_players_who_stay_and_is_counted_alone_until_one_comes
     visits: Visits, service: Running
 ) -> None:
     """A newcomer's seek agrees in all but that; the lobby of a third one shows the condition."""
-    (ada, her), (bob, _) = player(service, "Ada"), player(service, "Bob")
+    (ada, her), (bob, _) = registered(service.port, "Ada"), registered(service.port, "Bob")
     page = visits.open_as(her, "/", "phone")
     expect(page.locator("#seek-seats option")).to_have_count(6)  # two or three, and 2 to 6
     page.locator("#seek-seats").select_option("2")
