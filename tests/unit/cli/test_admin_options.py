@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import getpass
 import os
+from dataclasses import replace
 from pathlib import Path
 
+import click
 import pytest
 from click.testing import CliRunner
 
 from service.cli.admin import admin
-from service.cli.admin_session import operator_name
+from service.cli.admin_session import AdminOptions, operator_name
 
 
 @pytest.mark.parametrize("after", [False, True])
@@ -41,3 +43,13 @@ def test_a_user_without_a_name_acts_under_a_number(monkeypatch: pytest.MonkeyPat
     monkeypatch.setattr(getpass, "getuser", unknown)
     assert operator_name(None) == f"uid {os.getuid()}"
     assert operator_name("Ada") == "Ada"
+
+
+def test_the_archive_of_a_server_of_this_machine_is_in_its_data_folder(tmp_path: Path) -> None:
+    options = AdminOptions(
+        database_url=None, data=tmp_path, key_file=None, operator="Ada", yes=True, as_json=False
+    )
+    assert options.archive(None) == tmp_path / "archive"
+    assert options.archive("s3://bucket/games") == "s3://bucket/games"
+    with pytest.raises(click.UsageError, match="--to"):
+        replace(options, database_url="postgresql:///games").archive(None)

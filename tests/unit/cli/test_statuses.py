@@ -114,7 +114,9 @@ def test_an_address_is_status_2_without_a_service_and_64_if_it_is_none(
         assert "is not an address such as" in err
 
 
-@pytest.mark.parametrize("words", [("watch", "x"), ("dispute", "show", "x"), ("play", "x")])
+@pytest.mark.parametrize(
+    "words", [("watch", "x"), ("dispute", "show", "x"), ("play", "--private", "x")]
+)
 def test_a_text_that_names_nothing_is_status_64(shithead: Run, words: tuple[str, ...]) -> None:
     assert shithead(*words)[0] == MISUSED
 
