@@ -339,13 +339,17 @@ def test_a_wide_lobby_shows_seeks_running_tables_and_own_hands_at_one_look(
     assert host.call("DELETE", f"/v1/seeks/{sought}").status in (200, 204)  # no other test meets it
 
 
+MOVES_OF_A_RECORD: Final = 5000
+"""Milliseconds of the page's clock in which the recorded hand makes some moves."""
+
+
 @pytest.mark.parametrize("motion", ["no-preference", "reduce"])
 def test_a_lobby_without_a_running_hand_shows_a_recorded_one_in_motion(
     visits: Visits, motion: Literal["no-preference", "reduce"]
 ) -> None:
     """It can be stopped, and stands still for readers who prefer less motion."""
-    page = visits.page()
-    page.emulate_media(reduced_motion=motion)
+    page = visits.visitor(reduced_motion=motion).new_page()
+    page.clock.install()
     nothing: dict[str, object] = {"items": [], "next": None}
     page.route("**/v1/games?status=playing*", lambda route: route.fulfill(json=nothing))
     page.goto("/")
@@ -355,15 +359,12 @@ def test_a_lobby_without_a_running_hand_shows_a_recorded_one_in_motion(
     state = "all => all.map((one) => one.innerHTML).join()"
     if motion == "no-preference":
         first = scene.evaluate_all(state)
-        page.wait_for_function(
-            "(first) => [...document.querySelectorAll('#running .faces, #running .fan')]"
-            ".map((one) => one.innerHTML).join() !== first",
-            arg=first,
-        )
+        page.clock.run_for(MOVES_OF_A_RECORD)
+        assert scene.evaluate_all(state) != first
         page.get_by_role("button", name="Stop the recorded hand").click()
     expect(page.get_by_role("button", name="Continue the recorded hand")).to_be_visible()
     stopped = scene.evaluate_all(state)
-    page.wait_for_timeout(2000)  # longer than a move
+    page.clock.run_for(MOVES_OF_A_RECORD)
     assert scene.evaluate_all(state) == stopped
 
 
