@@ -59,7 +59,7 @@ def game(
     url = server.create(template=request.getfixturevalue("migrated_template"))
     folder = tmp_path_factory.mktemp("logs")
     redis_url = request.getfixturevalue("redis_server")
-    with running(url, redis_url, folder) as service:
+    with running(url, redis_url, folder, api_processes=1) as service:
         service.kill("relay")  # it would empty the outbox
         people, tokens, found = _played(service)
         services = services_from(service.settings)

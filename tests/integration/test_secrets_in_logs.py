@@ -22,9 +22,12 @@ ENTROPY = "ab" * 32
 def test_a_session_leaves_no_secret_in_any_log(
     database_url: str, redis_url: str, tmp_path: Path
 ) -> None:
-    with running(
-        database_url, redis_url, tmp_path, workers=1, log_level=LogLevel.DEBUG, rate_limits=True
-    ) as service:
+    settings: dict[str, Any] = {
+        "log_level": LogLevel.DEBUG,
+        "rate_limits": True,
+        "api_processes": 1,
+    }
+    with running(database_url, redis_url, tmp_path, **settings) as service:
         secrets = _session(service.port)
     written = service.written()
     assert "/v1/games/<uuid:game_id>/moves" in written  # the logs are those of this session

@@ -69,7 +69,9 @@ def played(
         for name, value in collector.environment.items():
             patched.setenv(name, value)
         with running(
-            module_database_url, redis_server, logs, workers=1, stream_port=free_port()
+            *(module_database_url, redis_server, logs),
+            api_processes=1,
+            stream_port=free_port(),
         ) as service:
             secrets, events = _hand(service, collector)
             log = service.written()
