@@ -80,6 +80,10 @@ STEP_THROUGH = """(steps) => {
         shown.push({
             position: text("#position"), pile: text(".pile > b"), stock: text(".stock > b"),
             hands: Object.fromEntries(seats().map((one) => [one.dataset.seat, cards(one)])),
+            fans: all(document, "#felt .shown").map((one) => [
+                one.children.length, Number(one.style.getPropertyValue("--n")),
+                one.classList.contains("tight"),
+            ]),
         });
         document.body.dispatchEvent(new KeyboardEvent("keydown", key));
     }
@@ -123,6 +127,10 @@ def test_a_hand_is_stepped_through_after_one_request(visits: Visits, service: Ru
             assert drawn["stock"] == str(view["stock"]), drawn
             for seat in view["seats"]:
                 assert sorted(drawn["hands"][str(seat["seat"])]) == sorted(seat["hand"]["cards"])
+    fans = {tuple(fan) for drawn in shown for fan in drawn["fans"]}
+    assert all(fan == (fan[0], max(2, fan[0]), fan[0] > 12) for fan in fans)
+    assert {1, 12} < {count for count, *_ in fans}
+    assert any(is_tight for *_, is_tight in fans)
     wait_for_version(page, len(LEEDS.lines))
     expect(page.locator(".result .places li")).to_have_count(3)
     assert len([url for url in requested if "/replay?as=" in url]) == 1

@@ -162,6 +162,17 @@ def test_a_receiver_that_hangs_is_replaced_and_the_change_that_waits_for_it_goes
         waiting.result(timeout=30)
 
 
+def test_the_base_backups_are_the_folders_named_by_a_time(tmp_path: Path) -> None:
+    files = ArchiveFolder(tmp_path)
+    assert files.newest() is None
+    for name in ("20261124T150459Z", "20261125T150459Z", "20261126T150459Z.partial", "notesZ"):
+        (files.base / name).mkdir(parents=True)
+    assert [folder.name[:8] for folder in files.base_backups()] == ["20261124", "20261125"]
+    began = datetime(2026, 11, 25, 15, 4, 59, tzinfo=UTC)
+    assert files.newest() == began.timestamp()
+    assert [folder.name[:8] for folder in files.base_backups(began)] == ["20261124"]
+
+
 def test_lost_wal_leads_to_a_base_backup(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """No recovery could go beyond a segment that somebody deleted while the archive was written."""
     monkeypatch.setattr(wal_archive, "_LOOK_SECONDS", 0.2)
@@ -411,7 +422,9 @@ def assert_the_command_undoes_what_it_cannot_finish(folder: Path, tmp_path: Path
     assert not data.exists()
 
 
-def test_an_archive_refuses_another_database_and_a_gap(tmp_path: Path) -> None:
+def test_an_archive_refuses_another_database_and_a_gap(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     folder = tmp_path / "archive"
     with archived(tmp_path / "data", folder):
         pass
@@ -420,6 +433,7 @@ def test_an_archive_refuses_another_database_and_a_gap(tmp_path: Path) -> None:
     server = EmbeddedPostgres(tmp_path / "data")
     server.start()
     release(server)
+    assert "not archived any more" in capsys.readouterr().err
     assert run(server.url, "SELECT count(*) FROM pg_replication_slots") == 0
     for _ in range(3):
         run(server.url, "SELECT txid_current(), pg_switch_wal()", "CHECKPOINT")
