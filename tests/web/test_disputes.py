@@ -102,6 +102,8 @@ def test_a_dispute_goes_from_the_move_to_the_ruling(
     accuser.wait_for_url("**/disputes/*-*")
     expect(accuser.locator("h1")).to_have_text(re.compile("Did .+ make an illegal move"))
     expect(accuser.locator(".statements")).to_contain_text("This card does not fit.")
+    alike = accuser.get_by_role("link", name="Positions like it")
+    expect(alike).to_have_attribute("href", f"/replay/{game}?event={seq}&why=1&alike=1")
 
     path = f"/v1/disputes/{accuser.url.rsplit('/', 1)[1]}"
     bob.post(f"{path}/statements", {"text": "It does."})

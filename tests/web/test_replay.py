@@ -514,6 +514,42 @@ def test_a_refused_attempt_is_shown_with_its_rule(visits: Visits, service: Runni
     expect(attempt.locator(".statement a")).to_have_attribute("href", re.compile("/rules/leeds#"))
 
 
+@pytest.mark.parametrize("has_fewer", [True, False])
+@pytest.mark.parametrize("path", ["replay", "embed"])
+def test_after_a_restore_a_page_shows_the_log_of_the_server_from_its_begin(
+    visits: Visits, service: Running, path: str, *, has_fewer: bool
+) -> None:
+    """The server has fewer events than the page (409), or others where the page goes on."""
+    game = open_table([register(service.port, "Ada")], ruleset="leeds", bots=("lowest",))
+    page = visits.page()
+    newest = page.locator("#position")
+    asked: list[str] = []
+
+    def answer(route: Route) -> None:
+        asked.append(route.request.url)
+        if len(asked) > 1:
+            route.continue_()
+        elif has_fewer:
+            problem = {"type": "/problems/unknown-version", "title": "x", "status": 409}
+            route.fulfill(status=409, json=problem, content_type="application/problem+json")
+        else:
+            seq = int(newest.inner_text().partition("/")[2]) + 1
+            line = json.dumps({"seq": seq, "type": "seat_ready", "prev": "0" * 64})
+            event = f"id: {seq}\nevent: seat_ready\ndata: {line}\n\n"
+            route.fulfill(body=event, content_type="text/event-stream")
+
+    def went_on() -> bool:
+        page.wait_for_timeout(50)
+        return len(asked) > 1
+
+    visits.expect("409")
+    page.route(f"**/v1/games/{game}/stream*", answer)
+    page.goto(f"/{path}/{game}")
+    wait_for(went_on, seconds=20)
+    expect(newest).to_be_visible()
+    expect(page.get_by_role("alert")).to_have_count(0)
+
+
 def test_a_running_hand_is_followed_live_and_hides_the_other_hands(
     visits: Visits, service: Running
 ) -> None:

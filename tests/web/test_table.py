@@ -944,6 +944,20 @@ def test_a_browser_without_ed25519_reports_the_check_that_it_cannot_make(visits:
     expect(page.locator(".notice.warning")).to_have_count(0)
 
 
+def test_a_page_that_cannot_hash_states_that_the_log_is_not_checked(visits: Visits) -> None:
+    """As at an address that begins with http, of another machine."""
+    context = visits.visitor(size="phone")
+    context.add_init_script("Object.defineProperty(crypto, 'subtle', { value: undefined });")
+    page = context.new_page()
+    page.goto("/")
+    shorten(page)
+    page.get_by_role("button", name="Play a hand now").click()
+    page.get_by_role("button", name="Ready").click()
+    expect(page.locator(".notice")).to_contain_text("Not checked: whether the log stays")
+    expect(page.locator(".notice")).to_have_count(1)
+    expect(page.locator(".notice.warning")).to_have_count(0)
+
+
 def test_the_pages_fit_every_size_and_axe_finds_nothing(visits: Visits) -> None:
     page = visits.open("/")
     page.get_by_role("button", name="Find players").wait_for()

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import json
 import random
-from datetime import UTC, datetime
+from collections.abc import Callable
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any, Final, get_args
 from uuid import UUID
@@ -27,6 +28,8 @@ from tests.worlds.api_world import Person, World, problem_of
 
 MONTH: Final = f"{datetime.now(UTC):%Y-%m}"
 
+CLOCK: Final = {"turn_seconds": 60, "swap_seconds": 60}
+
 TURNS: Final = 50
 """A limit that ends a hand whose length does not matter."""
 
@@ -47,8 +50,14 @@ def fill(world: World) -> None:
         pass
 
 
-def played(world: World, *people: Person, **more: Any) -> str:
-    """Play a hand of people and a bot, with a refused attempt of each person; return its id."""
+def played(
+    world: World, *people: Person, late: Callable[[], None] | None = None, **more: Any
+) -> str:
+    """
+    Play a hand of people and a bot, with a refused attempt of each person; return its id.
+
+    With a clock, `late` puts the time forward beyond the first turn of the second person.
+    """
     table = people[0].table(*("open" for _ in people[1:]), {"bot": "lowest"}, **more)
     for person in people[1:]:
         person.post(f"/v1/tables/{table['id']}/seats")
@@ -62,6 +71,9 @@ def played(world: World, *people: Person, **more: Any) -> str:
         if view["status"] in ("ended", "aborted"):
             return game
         seat = view["turn"]
+        if seat == 1 and late is not None:
+            late()
+            late = seat = None
         if seat is None or seat >= len(people):
             world.services.turns.play_due_moves(UUID(game), view["version"])
             continue
@@ -126,8 +138,17 @@ def test_a_service_finds_and_counts_what_the_command_does_in_its_dump(
         return known[game]
 
     monkeypatch.setattr(command, "decisions_of", decided)
+    now, ahead = type(world.services.world).now, timedelta()
+
+    def late() -> None:
+        nonlocal ahead
+        ahead += timedelta(minutes=10)
+
+    monkeypatch.setattr(type(world.services.world), "now", lambda self: now(self) + ahead)
     rulesets = ("shithead", "leeds")
     hands = {played(world, ada, bob, ruleset=one, turn_limit=3 * TURNS) for one in rulesets}
+    timed = played(world, ada, bob, late=late, clock=CLOCK, turn_limit=TURNS)
+    hands.add(timed)
     private = played(world, ada, visibility="private", turn_limit=TURNS)
     running = ada.table({"bot": "lowest"})["game"]
     fill(world)
@@ -148,6 +169,8 @@ def test_a_service_finds_and_counts_what_the_command_does_in_its_dump(
                 name: shown[name] for name in one.keys() & shown.keys()
             }
     assert {game for game, _ in every} == hands
+    outs = [one for one in every.values() if one["timed_out"]]
+    assert {(one["game"], one["player"]) for one in outs} == {(timed, str(bob.id))}
     assert not {private, running} & hands
     assert {one["player"] for one in every.values()} == {str(ada.id), str(bob.id), None}
     assert any(one["refused"] for one in every.values())

@@ -12,7 +12,7 @@ import { middle, outcome, plaque, showSeats, sides, sizeClass } from "./board.js
 import { caption, recentActions, resultText, seatName } from "./captions.js";
 import { find, h, replace } from "./dom.js";
 import { start, t } from "./i18n.js";
-import { live } from "./live.js";
+import { continued } from "./live.js";
 import { playback } from "./playback.js";
 import { stage, timeOf } from "./stage.js";
 import { problemState } from "./states.js";
@@ -128,8 +128,7 @@ async function open() {
 /** Add each new event of a hand that is being played; once it is over, show it as the address asks. */
 async function following() {
   const { signal } = new AbortController();
-  for await (const { seq } of live(id, last(), { signal })) {
-    if (seq < last()) continue;
+  for await (const _ of continued(id, () => page.frames, { signal })) {
     const isNewest = aim === last() && !tape.isPlaying();
     await load(last() + 1);
     if (isNewest) go(last(), true);

@@ -1,6 +1,6 @@
 /** The events of a game as they happen: from its stream, or polled where no connection is left for one. */
 
-import { call } from "./api.js";
+import { Problem, call } from "./api.js";
 import { watch } from "./notices.js";
 import { isSandboxed } from "./storage.js";
 import { followed } from "./stream.js";
@@ -41,6 +41,33 @@ export async function* live(game, after, { signal, onstate = () => {} }) {
     }
   } finally {
     watch(null);
+  }
+}
+
+/**
+ * Yield as `live` the events after the frames that a page has. The page is loaded again if they are no longer those of the
+ * log: after a restore of the database the server has fewer events, or others.
+ *
+ * @param {string} game
+ * @param {() => Api["Frame"][]} frames
+ * @param {{signal: AbortSignal, onstate?: (live: boolean) => void}} how
+ * @returns {AsyncGenerator<Live>}
+ */
+export async function* continued(game, frames, how) {
+  const again = () => {
+    location.reload();
+    return new Promise(() => {});
+  };
+  try {
+    for await (const event of live(game, frames().length, how)) {
+      const known = frames();
+      if (event.seq < known.length) continue;
+      if (event.seq === known.length && JSON.parse(event.line).prev !== known[event.seq - 1].view.head) await again();
+      yield event;
+    }
+  } catch (problem) {
+    if (!(problem instanceof Problem) || problem.status !== 409) throw problem;
+    await again();
   }
 }
 

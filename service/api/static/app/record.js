@@ -125,10 +125,10 @@ export class Chain {
    * @param {Api["GameView"]} view
    */
   async compare({ version, head }) {
+    if (!canHash()) return this.onfault({ kind: "no_hash", seq: version - 1 });
     await this.work;
     const last = this.heads[version - 1];
     if (last !== undefined && last !== head) this.#fault("chain", version - 1);
-    if (!canHash()) return;
     for (const note of receiptsOf(this.game)) {
       const [name, version, head] = note.split("\n");
       const seq = Number(version) - 1;

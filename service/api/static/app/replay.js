@@ -16,7 +16,7 @@ import { announce, find, h, loaded, replace, svg } from "./dom.js";
 import { eventNotes } from "./event_notes.js";
 import { eventList } from "./events.js";
 import { begun, moment, seatWords, start, t } from "./i18n.js";
-import { live } from "./live.js";
+import { continued } from "./live.js";
 import { playback } from "./playback.js";
 import { checkPlayer, showAccount } from "./player.js";
 import { offerSettings } from "./settings.js";
@@ -236,8 +236,7 @@ async function view(as, version) {
 async function following() {
   const { signal } = leaving;
   const onstate = (/** @type {boolean} */ isUp) => connected("hand", isUp);
-  for await (const event of live(id, last(), { signal, onstate })) {
-    if (event.seq < last()) continue;
+  for await (const _ of continued(id, () => page.frames, { signal, onstate })) {
     const [before, end] = [reached(), last()];
     if (!(await load(end + 1))) continue; // another viewer was chosen: that load has this event
     rows();

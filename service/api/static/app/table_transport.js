@@ -448,7 +448,7 @@ function reached(isUp) {
 /** Show that the log contradicts data of this browser, or that the browser cannot make a check. @param {{kind: string, seq: number}} fault */
 function warn({ kind, seq }) {
   const text = t(`warn.${kind}`, { n: seq });
-  if (kind === "no_ed25519") game.unchecked = text;
+  if (kind.startsWith("no_")) game.unchecked = text;
   else if (kind === "chain" || kind === "receipt") contradicted(text, kind, seq).catch(report);
   else game.warnings.push(text);
   changed();
