@@ -46,15 +46,20 @@ def test_no_event_is_lost_or_doubled_and_all_games_end_under_random_faults(
     faults: int, pairs: int
 ) -> None:
     """Faults of processes, of steps within a move, of both servers, the disk and the clients."""
-    done = run(RunPlan(faults=faults, tables=3, pairs=pairs, seed=7))
-    assert done.checked.wrong == []
-    assert done.total >= faults
-    assert any(name.endswith("between two steps") for name in done.faults)
-    for counted in (
-        *("acknowledged moves, each in the log exactly once", "logs that verify"),
-        *("last leaves of games in the tree", "checkpoints of one and the same tree"),
-    ):
-        assert done.checked.counts[counted] > 0, counted
+    between_steps = 0
+    for seed in (7, 8):  # if the machine is busy, perhaps no process gets as far as its step
+        done = run(RunPlan(faults=faults, tables=3, pairs=pairs, seed=seed))
+        assert done.checked.wrong == []
+        assert done.total >= faults
+        for counted in (
+            *("acknowledged moves, each in the log exactly once", "logs that verify"),
+            *("last leaves of games in the tree", "checkpoints of one and the same tree"),
+        ):
+            assert done.checked.counts[counted] > 0, counted
+        between_steps += sum(name.endswith("between two steps") for name in done.faults)
+        if between_steps:
+            break
+    assert between_steps
 
 
 class RecordedGame:
