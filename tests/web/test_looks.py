@@ -82,6 +82,7 @@ def every_page(visits: Visits) -> tuple[dict[str, object], dict[str, str]]:
         "/verify": f"/verify?game={over}",
         "a document": "/docs",
         "a page of the document": "/docs/calls/seeks",
+        "the schemas of the document": "/docs/schemas",
         "the guide to a client": "/docs/client",
         "assistants": "/docs/assistants",
         "a problem": "/problems/rule-refused",
