@@ -903,7 +903,10 @@ def test_the_end_of_a_hand_shows_who_got_the_bag_and_what_to_do_next(
     moving = "(all) => all.filter((one) => getComputedStyle(one).animationName !== 'none').length"
     assert page.locator(".bagged .mark").evaluate_all(moving) == 1
     page.emulate_media(reduced_motion="reduce")
-    assert page.locator(".bagged .mark, .places li").evaluate_all(moving) == 0
+    page.wait_for_function(  # the page hears of it a little later
+        "() => [...document.querySelectorAll('.bagged .mark, .places li')]"
+        ".every((one) => getComputedStyle(one).animationName === 'none')"
+    )
     buttons = page.locator("#say .buttons > :is(button, a)")
     expect(buttons).to_have_text(["Next hand", "Invite", "Share"])
     expect(page.locator("#say .main")).to_have_text(["Next hand"])
