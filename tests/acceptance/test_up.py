@@ -27,7 +27,7 @@ PATIENCE = 120.0  # seconds, including the set-up of a first start
 class Up:
     """One `ops/up`, its output, and the processes below it."""
 
-    def __init__(self, data: Path, *words: str) -> None:
+    def __init__(self, data: Path, *words: str, **settings: str) -> None:
         self.data = data
         self._output = data.with_name(data.name + ".output")
         with self._output.open("w") as output:
@@ -37,7 +37,8 @@ class Up:
                 stderr=subprocess.STDOUT,
                 stdin=subprocess.DEVNULL,
                 cwd=data.parent,
-                env={k: v for k, v in os.environ.items() if not k.startswith(variable(""))},
+                env={k: v for k, v in os.environ.items() if not k.startswith(variable(""))}
+                | {variable(name): value for name, value in settings.items()},
             )
         self.began = time.monotonic()
 
@@ -135,8 +136,8 @@ def start(tmp_path: Path) -> Iterator[Callable[..., Up]]:
     """Return a function that starts `ops/up`; leftover processes are killed afterwards."""
     started: list[Up] = []
 
-    def start(name: str = "data", *words: str) -> Up:
-        started.append(Up(tmp_path / name, *words))
+    def start(name: str = "data", *words: str, **settings: str) -> Up:
+        started.append(Up(tmp_path / name, *words, **settings))
         return started[-1]
 
     yield start
@@ -198,12 +199,15 @@ def check_restarts_with_data(start: Callable[..., Up], data: Path) -> None:
 def check_two_services_run_at_once_with_two_folders_but_not_with_one(
     start: Callable[..., Up], running: Up
 ) -> None:
-    two = start("two")
+    """The second one archives by age, as the owner of the database that it started."""
+    two = start("two", archive_after_days="1")
     addresses = {running.ready(), two.ready()}
     assert len(addresses) == 2
     assert all(answers(address) for address in addresses)
     message = refused(Up(two.data.with_name("other"), "--data", str(running.data)))
     assert f"in use by process {running.process.pid}" in message
+    archiver = two.data / "logs" / "archiver.log"
+    wait(lambda: archiver.exists() and "0 of 0 games archived" in archiver.read_text())
     two.stop(signal.SIGTERM)
     assert two.process.returncode == 0
     assert answers(running.ready()), "stopping one must leave the other alone"
