@@ -13,7 +13,7 @@ import termios
 import threading
 import time
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from contextlib import contextmanager
 from ipaddress import ip_address
 from pathlib import Path
@@ -192,25 +192,30 @@ _OWN_DESCRIPTORS = Path("/dev/fd")
 
 
 @contextmanager
-def connections_from(address: str | None, received: int) -> Iterator[list[socket.socket]]:
+def connections_from(
+    address: str | None, received: int, ports: Collection[int | None]
+) -> Iterator[list[socket.socket]]:
     """
     Yield the connections of this process that may belong to the current request.
 
     WSGI reports the client's address but not its port. Therefore the list has all connections
-    from that address that have received at least as many bytes as the body has: usually one,
-    sometimes none. If there are several, for example from a proxy, a disconnect may remain
+    from that address to the server's `ports` that have received at least as many bytes as the body
+    has: usually one, sometimes none. Those that this process opened, for example to Redis, are not
+    among them. If there are several, for example from a proxy, a disconnect may remain
     undetected, but a connected client is never regarded as disconnected.
     """
     found: list[socket.socket] = []
     try:
-        found.extend(_connections(address, received))
+        found.extend(_connections(address, received, ports))
         yield found
     finally:
         for connection in found:
             connection.close()
 
 
-def _connections(address: str | None, received: int) -> Iterator[socket.socket]:
+def _connections(
+    address: str | None, received: int, ports: Collection[int | None]
+) -> Iterator[socket.socket]:
     if not address:
         return
     with contextlib.suppress(OSError):
@@ -218,7 +223,7 @@ def _connections(address: str | None, received: int) -> Iterator[socket.socket]:
             connection = _socket(int(entry.name))
             if connection is None:
                 continue
-            if _may_belong(connection, address, received):
+            if _may_belong(connection, address, received, ports):
                 yield connection
             else:
                 connection.close()
@@ -239,10 +244,14 @@ def _socket(number: int) -> socket.socket | None:
         return None
 
 
-def _may_belong(connection: socket.socket, address: str, received: int) -> bool:
-    """Return whether a connection is from `address` and has got at least `received` bytes."""
+def _may_belong(
+    connection: socket.socket, address: str, received: int, ports: Collection[int | None]
+) -> bool:
+    """Return whether a connection from `address` to `ports` has got at least `received` bytes."""
     try:
         if connection.family not in (socket.AF_INET, socket.AF_INET6):
+            return False
+        if connection.getsockname()[1] not in ports:
             return False
         return _canonical(connection.getpeername()[0]) == _canonical(address) and (
             _received(connection) >= received

@@ -220,8 +220,9 @@ def _received(file: IO[bytes]) -> list[Part] | None:
 def _verified(upload: Upload) -> object:
     """Return the audit object of an upload; verification stops if the sender disconnects."""
     environ = request.environ.get("werkzeug.proxy_fix.orig", request.environ)
-    received = request.content_length or 0
-    with connections_from(environ.get("REMOTE_ADDR"), received) as callers:
+    received, settings = request.content_length or 0, context().settings
+    ports = (settings.port, settings.stream_port)
+    with connections_from(environ.get("REMOTE_ADDR"), received, ports) as callers:
         return services().verifying.verify(upload, callers)
 
 

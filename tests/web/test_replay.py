@@ -649,6 +649,7 @@ def test_a_step_while_a_new_event_is_fetched_stays(visits: Visits, service: Runn
     """The page goes on by itself only if the reader is still at the newest event."""
     host = register(service.port, "Ada")
     game = open_table([host], ruleset="leeds", bots=("lowest",))
+    wait_for(lambda: host.get(f"/v1/games/{game}")["seats"][1]["ready"], seconds=20)
     page = visits.open(f"/replay/{game}?as=public")
     wait_for_version(page, host.get(f"/v1/games/{game}")["version"])
     held: list[Route] = []

@@ -14,6 +14,7 @@ from service.api.connections import (
     QUIET_SECONDS,
     STALLED_SECONDS,
     ConnectionLimit,
+    connections_from,
 )
 from service.runtime.config import Settings
 
@@ -113,3 +114,14 @@ def test_the_limit_is_checked_more_often_while_many_connections_are_open() -> No
     assert ConnectionLimit(settings, connections=16).pause() == INTERVAL_SECONDS
     behind = replace(settings, trusted_proxies=1)
     assert ConnectionLimit(behind, connections=16).pause() == QUIET_SECONDS
+
+
+def test_the_connections_of_a_request_are_those_that_its_client_opened(server: Server) -> None:
+    """A broken one to Redis at the same address would stop the verification of an upload."""
+    client, end = server.connected()
+    client.sendall(bytes(100))
+    port = end.getsockname()[1]
+    with connections_from("127.0.0.1", 100, (port, None)) as found:
+        assert {one.getpeername() for one in found} == {client.getsockname()}
+    with connections_from("127.0.0.1", 101, (port, None)) as found:
+        assert found == [], "the body was longer"
