@@ -16,7 +16,15 @@ from service.api.pages import strings
 from tests.client import Client, open_table
 from tests.examples import stride
 from tests.running import wait_for
-from tests.web.browsing import NO_ED25519, SIZES, Visits, faults_in_every_size, faults_of, tab_to
+from tests.web.browsing import (
+    NO_ED25519,
+    SIZES,
+    Traffic,
+    Visits,
+    faults_in_every_size,
+    faults_of,
+    tab_to,
+)
 from tests.web.node import node
 
 pytestmark = pytest.mark.heavy
@@ -593,6 +601,25 @@ def test_a_turn_that_another_tab_ends_takes_its_choice_and_refusal_along(visits:
     take_turn(other)
     expect(page.locator(".refusal")).to_have_count(0)
     expect(page.locator(f"{CHOSEN}:enabled")).to_have_count(0)
+
+
+def test_a_receipt_that_another_tab_stores_while_a_page_loads_is_no_lost_move(
+    visits: Visits,
+) -> None:
+    """Its version is later than the fetched view; handing it in would be a fault of the page."""
+    page = seated(visits, page=visits.visitor().new_page())
+    key = f"shithead.receipts.{page.url.rsplit('/', 1)[1]}"
+
+    def store(route: Route) -> None:
+        page.evaluate("(key) => localStorage.setItem(key, JSON.stringify(['x\\n999\\nx']))", key)
+        route.continue_()
+
+    page.route("**/v1/rulesets/*", store)
+    traffic = Traffic(page)
+    page.reload()
+    expect(page.get_by_role("button", name="Ready")).to_be_enabled()
+    traffic.settle()
+    assert page.evaluate("(key) => localStorage.getItem(key)", key) is not None
 
 
 def test_a_move_made_without_a_network_is_played_once_when_it_is_back(visits: Visits) -> None:

@@ -50,6 +50,7 @@ export async function openGame(id, restored = null) {
   game.left = new AbortController();
   const { signal } = game.left;
   showing(id, game.table?.id);
+  const notes = receiptsOf(id); // before the view: another tab may store one of a later version meanwhile
   const view = await get(`/v1/games/${id}`, { signal });
   showing(id, view.table);
   const [table, ruleset] = await Promise.all([
@@ -70,7 +71,7 @@ export async function openGame(id, restored = null) {
   sendEntropy();
   if (ownSeat(view) && !isOver(view)) ratingsOf(people(), view.ruleset.id, signal).then((found) => (game.ratings.before = found)).catch(() => {});
   follow(id, signal).catch((problem) => (problem instanceof Problem && problem.status === 409 ? endIfLost(problem).catch(report) : report(problem)));
-  if (receiptsOf(id).some((note) => Number(note.split("\n")[1]) > view.version)) await endIfLost();
+  if (notes.some((note) => Number(note.split("\n")[1]) > view.version)) await endIfLost();
 }
 
 /**
