@@ -163,9 +163,7 @@ class EmbeddedPostgres:
         self._end_predecessor()
         end = time.monotonic() + _START_SECONDS
         while not self._try_start(end):
-            # A recovery has a new folder without a predecessor: another attempt would read all WAL
-            # again and end in the same way.
-            if self._recovery or time.monotonic() > end:
+            if time.monotonic() > end:
                 raise EmbeddedError(f"PostgreSQL does not start:\n{log_tail(self._log)}")
             time.sleep(0.2)
         if not self._password.exists():
