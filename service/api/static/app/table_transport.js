@@ -99,7 +99,8 @@ async function contradicted(text, kind, seq) {
   const { id } = game.view;
   /** @type {{items: Api["Event"][]}} */
   const { items } = await get(`/v1/games/${id}/events?after=${seq}&limit=1`).catch(() => ({ items: [] })); // the page may have the lost one
-  const begun = game.events[0]?.at;
+  const first = game.events[0] ?? (await get(`/v1/games/${id}/events?limit=1`).catch(() => ({ items: [] }))).items[0]; // may not have arrived
+  const begun = first?.at;
   const restore = begun && items.length ? await restoreBetween(begun, items[0].at) : null;
   if (id !== game.view.id) return;
   const isStale = kind === "chain" && restore?.at !== game.restored?.at;
