@@ -959,28 +959,26 @@ def test_a_receipt_that_the_server_did_not_sign_is_reported(visits: Visits) -> N
     expect(page.locator(".notice.warning")).to_contain_text("No key of this server signed")
 
 
-def test_a_browser_without_ed25519_reports_the_check_that_it_cannot_make(visits: Visits) -> None:
-    context = visits.visitor()
-    context.add_init_script(NO_ED25519)
-    page = context.new_page()
-    page.goto("/")
-    shorten(page)
-    page.get_by_role("button", name="Play a hand now").click()
-    page.get_by_role("button", name="Ready").click()
-    expect(page.locator(".notice")).to_contain_text("Not checked: whether the server signed")
-    expect(page.locator(".notice.warning")).to_have_count(0)
+NO_HASH: Final = "Object.defineProperty(crypto, 'subtle', { value: undefined });"
+"""A script for each load: a page at an address that begins with http, of another machine."""
 
 
-def test_a_page_that_cannot_hash_states_that_the_log_is_not_checked(visits: Visits) -> None:
-    """As at an address that begins with http, of another machine."""
+@pytest.mark.parametrize(
+    ("script", "unchecked"),
+    [(NO_ED25519, "whether the server signed"), (NO_HASH, "whether the log stays")],
+    ids=["signatures", "hashes"],
+)
+def test_a_browser_that_cannot_make_a_check_says_so(
+    visits: Visits, script: str, unchecked: str
+) -> None:
     context = visits.visitor(size="phone")
-    context.add_init_script("Object.defineProperty(crypto, 'subtle', { value: undefined });")
+    context.add_init_script(script)
     page = context.new_page()
     page.goto("/")
     shorten(page)
     page.get_by_role("button", name="Play a hand now").click()
     page.get_by_role("button", name="Ready").click()
-    expect(page.locator(".notice")).to_contain_text("Not checked: whether the log stays")
+    expect(page.locator(".notice")).to_contain_text(f"Not checked: {unchecked}")
     expect(page.locator(".notice")).to_have_count(1)
     expect(page.locator(".notice.warning")).to_have_count(0)
 
